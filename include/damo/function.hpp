@@ -139,8 +139,8 @@ class Function {
   /// The same for programs and as a page (report.hpp): of each node lines, reasons, bytes, floor, registers, occupancy; and times where
   /// Options::profile is set.
   FunctionReport report() const;
-  /// What a call with inputs of these shapes, in C order, takes of the device's memory; nothing runs and nothing is allocated.
-  /// Throws ShapeError as the call would. A call whose plan does not fit is an OutOfMemoryError before anything runs.
+  /// What a call with inputs of these shapes, in C order, takes of the device's memory, workspaces of kernels and libraries too; nothing runs and no array is allocated.
+  /// Kernels that such a call would compile are compiled, since they decide what they need. Throws ShapeError as the call would. A call whose plan does not fit is an OutOfMemoryError before anything runs.
   CallPlan plan(std::span<const Shape> shapes) const;
   CallPlan plan(std::initializer_list<Shape> shapes) const { return plan(std::span(shapes.begin(), shapes.size())); }
   /// Gives back temporaries and kept results of calls that are over.

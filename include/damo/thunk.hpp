@@ -4,6 +4,7 @@
 // the Array in the cell changes from call to call, so a thunk keeps Cell&, never an Array.
 // See tests/runtime/exec/thunk_test.cpp and examples/.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -56,6 +57,12 @@ struct RepeatState;   // src/runtime/exec/repeat_state.hpp
 
 /// Says that code of the kernel for the layout will be launched, over so many elements. Gives whether there is some; if not it is compiled soon.
 using WantKernel = std::function<bool(SpecKernel& kernel, const Layout& layout, std::int64_t count)>;
+/// What a thunk takes of the device's memory beside its cells'.
+struct ThunkMemory {
+  std::size_t workspace = 0;  ///< bytes, while it runs: the executor has them ready, and what the thunk asks for through Damo comes from there
+  std::size_t kept = 0;       ///< bytes that it asks for in its first run and keeps from then on
+};
+
 /// Says so of each kernel that a thunk launches where its cells have the layouts that they have. What the thunk works out from them it may keep.
 using Foresight = std::function<void(const WantKernel& want)>;
 
@@ -99,6 +106,11 @@ class ThunkContext {
   virtual void foresee(Foresight kernels) = 0;
   /// The same, asked with layouts of calls alone: of work that is not worth a guess.
   virtual void foresee_calls(Foresight kernels) = 0;
+  /// memory: asked with the layouts of a call, behind foresee()'s kernels, which are compiled then, and before the first node runs. The bytes of workspace are part of
+  /// the plan that Function::plan prints and that is refused where it does not fit, and they share memory with other nodes' values: while the thunk runs, all Arrays that are made
+  /// in its thread have their memory there, as long as there is room, and must be gone when it returns. A thunk that does not say it asks the device's pool while it runs.
+  /// Of several the last one counts.
+  virtual void foresee_memory(std::function<ThunkMemory()> memory) = 0;
   /// Where kernels tell that a value which they store in a guarded output is not finite (KernelSpec::guarded): a 32-bit number that becomes 1, as the device addresses it. The same
   /// for all thunks of a running Function, which looks at it when all is computed (Options::nan_guard).
   virtual void* fault_flag() = 0;

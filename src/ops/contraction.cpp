@@ -8,6 +8,7 @@
 
 #include "ops/eager/inner_product.hpp"
 #include "ops/eager/overlap.hpp"
+#include "runtime/memory/workspace.hpp"
 
 namespace damo {
 namespace {
@@ -132,6 +133,11 @@ void Contraction::plan(DType x_dtype, const ArrayLayout& x, const ArrayLayout& y
   target_ = !converts_ ? form_.result : is_half(compute_) && form_.result != compute_ ? float32 : compute_;
   is_empty_ = out.size() == 0;
   if (is_empty_) return;
+  lay_out(x_dtype, x, y, out, c);
+  workspace_bytes_ = need(x_dtype, x, y, out);
+}
+
+void Contraction::lay_out(DType x_dtype, const ArrayLayout& x, const ArrayLayout& y, const Shape& out, const ArrayLayout* c) {
   is_inner_ = out.size() == 1 && form_.summed > 0 && form_.alpha == 1 && form_.beta == 0 && !is_float8(x_dtype);
   plan_sides(x, y, out);
   if (product_.k == 0 || is_inner_) return;
@@ -268,6 +274,32 @@ Array Contraction::operand(const Array& array, const Side& side, DType dtype) {
   return side.is_packed ? packed_copy(array.view(array.dtype(), side.shape, side.strides, 0), dtype) : array;
 }
 
+/// The axes that are summed over.
+ArrayLayout Contraction::summed_layout(const ArrayLayout& array, int first, int count, Shape& shape, Strides& strides) {
+  for (int i = first; i < first + count; ++i) {
+    shape.push_back((*array.shape)[i]);
+    strides.push_back((*array.strides)[i]);
+  }
+  return {&shape, &strides};
+}
+
+/// In the order of run().
+std::size_t Contraction::need(DType x_dtype, const ArrayLayout& x, const ArrayLayout& y, const Shape& out) const {
+  const auto bytes_of = [](const Shape& shape, DType dtype) { return static_cast<std::size_t>(shape.size()) * itemsize(dtype); };
+  WorkspaceNeed need;
+  if (target_ != form_.result && !is_inner_) need.take(bytes_of(out, target_));
+  if (is_inner_ && product_.k != 0) {
+    Shape shapes[2];
+    Strides strides[2];
+    need.pass(inner_product_bytes(library_->backend(), x_dtype, summed_layout(x, x.shape->rank() - form_.summed, form_.summed, shapes[0], strides[0]), summed_layout(y, form_.batch, form_.summed, shapes[1], strides[1]), form_.result));
+  } else if (product_.k != 0) {
+    if (x_.is_packed) need.take(bytes_of(x_.shape, compute_));
+    if (y_.is_packed) need.take(bytes_of(y_.shape, y_compute_));
+    if (prepared_) need.take(prepared_->workspace_bytes());
+  }
+  return need.bytes();
+}
+
 void Contraction::run(const Array& x, const Array& y, const Array* c, const Array& out, void* stream) const {
   if (is_empty_) return;
   if (converted_ && !is_aligned(x, y, c, out)) return converted_->run(x, y, c, out, stream);
@@ -279,10 +311,7 @@ void Contraction::run(const Array& x, const Array& y, const Array* c, const Arra
     const auto summed = [&](const Array& array, int first) {
       Shape shape;
       Strides strides;
-      for (int i = first; i < first + form_.summed; ++i) {
-        shape.push_back(array.shape()[i]);
-        strides.push_back(array.strides()[i]);
-      }
+      summed_layout({&array.shape(), &array.strides()}, first, form_.summed, shape, strides);
       return array.view(array.dtype(), shape, strides, 0);
     };
     inner_product(summed(x, x.rank() - form_.summed), summed(y, form_.batch), target);
@@ -302,8 +331,7 @@ void Contraction::finish(const Array& target) const {
 }
 
 void Contraction::multiply(const Array& x, const Array& y, const void* start, const void* bias, const Array& target, void* stream) const {
-  const std::size_t bytes = prepared_->workspace_bytes();
-  const Array workspace = bytes > 0 ? Array::empty({static_cast<std::int64_t>(bytes)}, uint8, target.device()) : Array();
+  const Scratch workspace(library_->backend(), prepared_->workspace_bytes());
   std::vector<std::int64_t> index(loops_.size(), 0);
   const auto at = [](const void* address, std::int64_t elements, DType dtype) -> void* {
     return address ? static_cast<std::byte*>(const_cast<void*>(address)) + elements * static_cast<std::int64_t>(itemsize(dtype)) : nullptr;
@@ -316,7 +344,7 @@ void Contraction::multiply(const Array& x, const Array& y, const void* start, co
       in_out += index[i] * loops_[i].out;
     }
     prepared_->run({.a = at(x.data(), in_x, compute_), .b = at(y.data(), in_y, y_compute_), .start = at(start, in_out, target_), .bias = bias, .result = at(target.data(), in_out, target_)},
-                   workspace ? workspace.data() : nullptr, stream);
+                   workspace.data(), stream);
     std::size_t axis = 0;
     while (axis < loops_.size() && ++index[axis] == loops_[axis].extent) index[axis++] = 0;
     if (axis == loops_.size()) return;

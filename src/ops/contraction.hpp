@@ -38,6 +38,9 @@ class Contraction {
 
   /// Arrays of those layouts. c may be out itself.
   void run(const Array& x, const Array& y, const Array* c, const Array& out, void* stream = nullptr) const;
+  /// What a run takes of the device's memory for itself: copies of operands, a result that is converted, the library's workspace. The library may choose a way later that needs less. Of
+  /// 8-bit floats at addresses that the library does not take it is more.
+  std::size_t workspace_bytes() const { return workspace_bytes_; }
 
  private:
   Contraction(std::shared_ptr<MatrixLibrary> library, const ContractionForm& form) : library_(std::move(library)), form_(form) {}
@@ -53,10 +56,13 @@ class Contraction {
   };
 
   void plan(DType x_dtype, const ArrayLayout& x, const ArrayLayout& y, const Shape& out, const ArrayLayout* c);
+  void lay_out(DType x_dtype, const ArrayLayout& x, const ArrayLayout& y, const Shape& out, const ArrayLayout* c);
   bool is_aligned(const Array& x, const Array& y, const Array* c, const Array& out) const;
   void plan_sides(const ArrayLayout& x, const ArrayLayout& y, const Shape& out);
   void plan_start(const ArrayLayout* c, const Shape& out);
   void prepare();
+  std::size_t need(DType x_dtype, const ArrayLayout& x, const ArrayLayout& y, const Shape& out) const;
+  static ArrayLayout summed_layout(const ArrayLayout& array, int first, int count, Shape& shape, Strides& strides);
   void finish(const Array& target) const;
   static Array operand(const Array& array, const Side& side, DType dtype);
   void multiply(const Array& x, const Array& y, const void* start, const void* bias, const Array& target, void* stream) const;
@@ -73,6 +79,7 @@ class Contraction {
   bool starts_apart_ = false;  // c has the result's layout: no copy of it is made
   bool has_bias_ = false, activates_ = false;  // in the library
   std::shared_ptr<PreparedProduct> prepared_;
+  std::size_t workspace_bytes_ = 0;
   /// Of 8-bit floats that the library multiplies as they are: the same with operands that are converted, for addresses which it does not take.
   std::shared_ptr<const Contraction> converted_;
 };

@@ -23,18 +23,20 @@ class ContractionThunk {
       : form_(form), cells_(std::move(cells)), bound_({cells_.begin(), cells_.end()}), device_(context.device()), stream_(context.stream()) {}
 
   void operator()() {
-    const Contraction* bound = bound_.find();
-    if (!bound) bound = &bound_.add(bind());
     const bool has_start = cells_.size() == 4;
-    bound->run(cells_[0]->array(), cells_[1]->array(), has_start ? &cells_[2]->array() : nullptr, cells_.back()->array(), stream_.handle());
+    bound().run(cells_[0]->array(), cells_[1]->array(), has_start ? &cells_[2]->array() : nullptr, cells_.back()->array(), stream_.handle());
   }
 
   /// The library looks for its ways to compute the product, and begins to compile what it will measure beside them (small_product.hpp), while other kernels compile.
-  void prepare() {
-    if (!bound_.find()) bound_.add(bind());
-  }
+  void prepare() { bound(); }
+  /// See ThunkContext::foresee_memory.
+  ThunkMemory memory() { return {.workspace = bound().workspace_bytes()}; }
 
  private:
+  const Contraction& bound() {
+    const Contraction* const known = bound_.find();
+    return known ? *known : bound_.add(bind());
+  }
   static ArrayLayout layout(const Cell& cell) { return {&cell.shape(), &cell.strides()}; }
   Contraction bind() const {
     const std::optional<ArrayLayout> start = cells_.size() == 4 ? std::optional(layout(*cells_[2])) : std::nullopt;
@@ -117,6 +119,7 @@ Thunk ContractionOp::make_thunk(const Apply& node, ThunkContext& context) const 
   context.promise_contained();
   const auto thunk = std::make_shared<ContractionThunk>(form_, std::move(cells), context);
   context.foresee_calls([thunk](const WantKernel&) { thunk->prepare(); });
+  context.foresee_memory([thunk] { return thunk->memory(); });
   return [thunk] { (*thunk)(); };
 }
 

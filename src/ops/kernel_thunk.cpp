@@ -13,8 +13,7 @@
 #include "runtime/kernel/dialect.hpp"
 #include "runtime/kernel/spec_kernel.hpp"
 #include "runtime/kernel/split_passes.hpp"
-#include "runtime/memory/memory_pool.hpp"
-#include "runtime/stream/work_log.hpp"
+#include "runtime/memory/workspace.hpp"
 
 namespace damo {
 namespace {
@@ -36,17 +35,17 @@ struct Plan {
 class KernelThunk {
  public:
   KernelThunk(SpecKernel& kernel, std::vector<Scalar> numbers, std::vector<Cell*> cells, Apply node, ThunkContext& context, std::uint32_t reduced_axes)
-      : bound_({cells.begin(), cells.end()}), kernel_(kernel), numbers_(std::move(numbers)), cells_(std::move(cells)), node_(std::move(node)), fused_(dynamic_cast<const FusedOp*>(&node_.op())), stream_(context.stream()), device_(context.device()), reduced_axes_(reduced_axes), in_place_(context.runs_in_place()), flag_(kernel.spec().has_guards() ? context.fault_flag() : nullptr) {}
+      : bound_({cells.begin(), cells.end()}), kernel_(kernel), numbers_(std::move(numbers)), cells_(std::move(cells)), node_(std::move(node)), fused_(dynamic_cast<const FusedOp*>(&node_.op())), stream_(context.stream()), reduced_axes_(reduced_axes), in_place_(context.runs_in_place()), flag_(kernel.spec().has_guards() ? context.fault_flag() : nullptr) {}
 
   void operator()() {
     Bound* bound = bound_.find();
     if (!bound) bound = &bound_.add(*bind(nullptr));
-    const Between between(*bound, device_);
+    const Scratch between(kernel_.backend(), bound->between_bytes);
     for (Launch& launch : bound->launches) {
       for (std::size_t i = 0; i < launch.parameters.size(); ++i) {
         const auto from = static_cast<std::size_t>(launch.parameters[i]);
         if (size_of(from)) continue;  // set where it was bound
-        launch.kernel.set_pointer(static_cast<int>(i), from < cells_.size() ? cells_[from]->array().data() : bound->memory[from - cells_.size()]);
+        launch.kernel.set_pointer(static_cast<int>(i), from < cells_.size() ? cells_[from]->array().data() : static_cast<std::byte*>(between.data()) + bound->between[from - cells_.size()]);
       }
       launch.kernel.launch(stream_.handle(), bound->launches.size() == 1);
     }
@@ -58,6 +57,16 @@ class KernelThunk {
     if (std::optional<Bound> bound = bind(&want)) bound_.add(std::move(*bound));
   }
 
+  /// See ThunkContext::foresee_memory.
+  ThunkMemory memory() {
+    Bound* bound = bound_.find();
+    if (!bound) bound = &bound_.add(*bind(nullptr));
+    WorkspaceNeed need;
+    need.take(bound->between_bytes);
+    for (const Launch& launch : bound->launches) need.pass(launch.kernel.scratch_bytes());
+    return {.workspace = need.bytes()};
+  }
+
  private:
   struct Launch {
     BoundKernel kernel;
@@ -65,51 +74,8 @@ class KernelThunk {
   };
   struct Bound {
     std::vector<Launch> launches;
-    std::vector<TensorType> between;  ///< one element a row, or less
-    std::vector<Array> kept;          ///< their memory, for calls whose work goes to the device at once
-    std::vector<void*> memory;        ///< during a call
-  };
-
-  /// The memory of the values between the kernels, during a call. It stays from call to call but for a log's: there what a thunk keeps would be nobody's business, the
-  /// steps of a loop would share it side by side (work_order.hpp), and it could be dropped while a graph of an earlier call still has its address. A log's call asks for it,
-  /// as for a kernel's scratch.
-  class Between {
-   public:
-    Between(Bound& bound, Device device) : bound_(bound), pool_(device.backend().pool()), is_own_(current_log(device.backend()) != nullptr) {
-      bound_.memory.clear();
-      bound_.memory.reserve(bound_.between.size());
-      if (is_own_) ask();
-      else keep(device);
-    }
-    Between(const Between&) = delete;
-    Between& operator=(const Between&) = delete;
-    ~Between() {
-      if (is_own_) release();
-    }
-
-   private:
-    void keep(Device device) {
-      while (bound_.kept.size() < bound_.between.size()) {
-        const TensorType& type = bound_.between[bound_.kept.size()];
-        bound_.kept.push_back(Array::empty(type.dims, type.dtype, device));
-      }
-      for (const Array& array : bound_.kept) bound_.memory.push_back(array.data());
-    }
-    void ask() {
-      try {
-        for (const TensorType& type : bound_.between) bound_.memory.push_back(pool_.allocate(bytes_of(type)));
-      } catch (...) {
-        release();
-        throw;
-      }
-    }
-    static std::size_t bytes_of(const TensorType& type) { return static_cast<std::size_t>(type.dims.size()) * itemsize(type.dtype); }
-    void release() noexcept {
-      for (std::size_t i = 0; i < bound_.memory.size(); ++i) pool_.release(bound_.memory[i], bytes_of(bound_.between[i]), 0);  // the default stream alone has used it
-    }
-    Bound& bound_;
-    MemoryPool& pool_;
-    bool is_own_;
+    std::vector<std::size_t> between;  ///< offsets of the values between the kernels, of which there is one a row or less, in memory that is theirs during a call
+    std::size_t between_bytes = 0;
   };
 
   /// Whether the joins across rows are a kernel of their own. Without rows there are results all the same.
@@ -196,7 +162,10 @@ class KernelThunk {
     bool is_whole = true;
     const Shape row = reduced_shape(space, reduced_axes_, true);
     const Strides row_strides = contiguous_strides(row);
-    for (const TensorType& type : plan.between) bound.between.push_back({type.dtype, row});
+    for (const TensorType& type : plan.between) {
+      bound.between.push_back(bound.between_bytes);
+      bound.between_bytes += WorkspacePieces::rounded(static_cast<std::size_t>(row.size()) * itemsize(type.dtype));
+    }
     for (const Part& part : plan.parts) {
       std::vector<ArrayLayout> arrays;
       for (int parameter : part.parameters) {
@@ -256,7 +225,6 @@ class KernelThunk {
   Apply node_;
   const FusedOp* fused_;  // of the node; null: another op
   Stream stream_;
-  Device device_;
   std::uint32_t reduced_axes_;
   bool in_place_;  // an output may have an input's memory
   const void* flag_;      // of guarded outputs
@@ -275,6 +243,7 @@ Thunk kernel_thunk(SpecKernel& kernel, std::vector<Scalar> numbers, const Apply&
   for (const Variable& output : node.outputs()) cells.push_back(&context.storage(output));
   const auto thunk = std::make_shared<KernelThunk>(kernel, std::move(numbers), std::move(cells), node, context, reduced_axes);
   context.foresee([thunk](const WantKernel& want) { thunk->foresee(want); });
+  context.foresee_memory([thunk] { return thunk->memory(); });
   return [thunk] { (*thunk)(); };
 }
 

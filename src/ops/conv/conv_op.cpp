@@ -8,6 +8,7 @@
 #include "ops/gradient_parts.hpp"
 #include "runtime/exec/version_table.hpp"
 #include "runtime/library/convolution_library.hpp"
+#include "runtime/memory/workspace.hpp"
 
 namespace damo {
 namespace {
@@ -33,12 +34,11 @@ struct BoundConvolution {
       out.device().backend().fill(out.data(), &zero, itemsize(out.dtype()), static_cast<std::size_t>(out.size()), stream);
       return;
     }
-    const std::size_t bytes = prepared->workspace_bytes();
-    const Array workspace = bytes > 0 ? Array::empty({static_cast<std::int64_t>(bytes)}, uint8, out.device()) : Array();
+    const Scratch workspace(out.device().backend(), prepared->workspace_bytes());
     ConvolutionAddresses at{first.data(), second.data(), out.data()};
     if (role == ConvolutionRole::kInputGradient) at = {out.data(), second.data(), first.data()};
     if (role == ConvolutionRole::kWeightGradient) at = {first.data(), out.data(), second.data()};
-    prepared->run(at, workspace ? workspace.data() : nullptr, stream);
+    prepared->run(at, workspace.data(), stream);
   }
 };
 
@@ -48,16 +48,23 @@ class ConvolutionThunk {
       : role_(role), form_(form), tf32_(tf32), cells_(std::move(cells)), bound_({cells_.begin(), cells_.end()}), device_(context.device()), stream_(context.stream()) {}
 
   void operator()() {
-    const BoundConvolution* bound = bound_.find();
-    if (!bound) {
-      std::vector<Shape> shapes;
-      for (const Cell* cell : cells_) shapes.push_back(cell->shape());
-      bound = &bound_.add(BoundConvolution(device_.backend(), role_, form_, tf32_, cells_.back()->dtype(), std::span(shapes).first(shapes.size() - 1), shapes.back()));
-    }
-    bound->run(cells_[0]->array(), cells_[1]->array(), cells_.back()->array(), stream_.handle());
+    bound().run(cells_[0]->array(), cells_[1]->array(), cells_.back()->array(), stream_.handle());
+  }
+
+  /// See ThunkContext::foresee_memory. Before a library has measured its ways of computing it: for any of them.
+  ThunkMemory memory() {
+    const BoundConvolution& convolution = bound();
+    return {.workspace = convolution.prepared ? convolution.prepared->workspace_bytes() : 0};
   }
 
  private:
+  const BoundConvolution& bound() {
+    if (const BoundConvolution* known = bound_.find()) return *known;
+    std::vector<Shape> shapes;
+    for (const Cell* cell : cells_) shapes.push_back(cell->shape());
+    return bound_.add(BoundConvolution(device_.backend(), role_, form_, tf32_, cells_.back()->dtype(), std::span(shapes).first(shapes.size() - 1), shapes.back()));
+  }
+
   ConvolutionRole role_;
   WindowForm form_;
   bool tf32_;
@@ -111,7 +118,9 @@ Thunk ConvolutionOp::make_thunk(const Apply& node, ThunkContext& context) const 
   cells.push_back(&context.storage(node.output()));
   context.promise_recordable();
   context.promise_contained();
-  return [thunk = std::make_shared<ConvolutionThunk>(role_, form_, tf32_, std::move(cells), context)] { (*thunk)(); };
+  const auto thunk = std::make_shared<ConvolutionThunk>(role_, form_, tf32_, std::move(cells), context);
+  context.foresee_memory([thunk] { return thunk->memory(); });
+  return [thunk] { (*thunk)(); };
 }
 
 /// The sum over all triples is linear in each of x, w and y.

@@ -13,6 +13,7 @@
 #include <damo/linalg_error.hpp>
 
 #include "runtime/library/dense_solver.hpp"
+#include "runtime/memory/workspace.hpp"
 
 namespace damo {
 namespace {
@@ -249,8 +250,12 @@ class Computation {
     }
     const bool tall = m >= n;
     const Shape batches = batches_of(x_.shape());
-    const Array broken = with_values_not_finite(x_), x = where(broken, 0, x_);
-    const Columns a(tall ? x : swap_axes(x, -1, -2), batches);
+    const Array broken = with_values_not_finite(x_);
+    const auto finite = [&] {
+      const Array x = where(broken, 0, x_);
+      return Columns(tall ? x : swap_axes(x, -1, -2), batches);
+    };
+    const Columns a = finite();
     const std::int64_t rows = std::max(m, n);
     const Columns u(batches, rows, what_.full ? rows : k, x_.dtype(), x_.device()), vt(batches, k, k, x_.dtype(), x_.device());
     const Array s = values.is_contiguous() ? values : Array::empty(values.shape(), values.dtype(), values.device());
@@ -324,6 +329,117 @@ std::vector<Shape> Decomposition::shapes(std::span<const Shape> inputs) const {
 
 void Decomposition::compute(std::span<const Array> inputs, std::span<const Array> outputs, DecompositionNumbers& numbers) const {
   Computation(*this, inputs, outputs, numbers)();
+}
+
+namespace {
+
+/// What a Computation has at once, in its order.
+class Need {
+ public:
+  Need(const Decomposition& what, DType dtype, std::span<const Shape> inputs, std::span<const Shape> outputs, DenseSolver& solver)
+      : what_(what), dtype_(dtype), x_(inputs[0]), inputs_(inputs), outputs_(outputs), solver_(solver) {}
+
+  std::size_t operator()() {
+    const std::int64_t m = x_[-2], n = x_[-1], k = std::min(m, n);
+    const bool has_all = std::all_of(outputs_.begin(), outputs_.end(), [](const Shape& out) { return out.size() != 0; });
+    if (x_.size() == 0 || !has_all) return 0;
+    const std::int64_t count = x_.size() / (m * n);
+    switch (what_.kind) {
+      case kCholesky:
+        take(x_.size());
+        solves(SolverMethod::kCholesky, n, n, count);
+        pass(count * n);
+        break;
+      case kSolve:
+      case kInverse:
+      case kSolveTriangular: {
+        const std::int64_t all = outputs_[0].size() / (outputs_[0][-2] * outputs_[0][-1]);
+        take(all * n * n);
+        if (what_.kind != kSolveTriangular) {
+          need_.take(static_cast<std::size_t>(all * n) * sizeof(std::int32_t));
+          solves(SolverMethod::kLu, n, n, all);
+        }
+        const WorkspaceNeed::Piece one = what_.kind == kInverse ? take(n * n) : WorkspaceNeed::Piece();
+        take(outputs_[0].size());
+        need_.give_back(one);
+        solves(what_.kind == kSolveTriangular ? SolverMethod::kTriangularSolve : SolverMethod::kLuSolve, n, n, all);
+        break;
+      }
+      case kDeterminant:
+      case kLogDeterminant:
+      case kLu:
+        take(x_.size());
+        need_.take(static_cast<std::size_t>(count * n) * sizeof(std::int32_t));
+        solves(SolverMethod::kLu, n, n, count);
+        pass(count * n);
+        break;
+      case kQr:
+        take(x_.size());
+        take(outputs_[0].size());
+        take(count * k);
+        solves(SolverMethod::kQr, m, n, count);
+        solves(SolverMethod::kQrVectors, m, outputs_[0][-1], count, k);
+        break;
+      case kSvd: {
+        const std::int64_t rows = std::max(m, n), vectors = what_.full ? rows : k;
+        look_for_broken(count);
+        copy_of_finite();
+        take(count * rows * vectors);
+        take(count * k * k);
+        solves(SolverMethod::kSvd, rows, k, count, vectors);
+        for (const Shape& out : outputs_) pass(out.size());
+        break;
+      }
+      case kEigh:
+        look_for_broken(count, lower_triangle());
+        copy_of_finite();
+        solves(SolverMethod::kEigh, n, n, count);
+        for (const Shape& out : outputs_) pass(out.size());
+        break;
+    }
+    return need_.bytes();
+  }
+
+ private:
+  std::size_t bytes(std::int64_t elements) const { return static_cast<std::size_t>(elements) * itemsize(dtype_); }
+  WorkspaceNeed::Piece take(std::int64_t elements) { return need_.take(bytes(elements)); }
+  void pass(std::int64_t elements) { need_.pass(bytes(elements)); }
+  void solves(SolverMethod method, std::int64_t rows, std::int64_t columns, std::int64_t count, std::int64_t vectors = 0) {
+    need_.pass(solver_.workspace_bytes(method, {nullptr, dtype_, rows, columns, count}, vectors));
+  }
+  /// where() of a mask and the matrix.
+  WorkspaceNeed::Piece lower_triangle() {
+    const std::int64_t rows = x_[-2], columns = x_[-1];
+    const WorkspaceNeed::Piece row = need_.take(static_cast<std::size_t>(rows) * sizeof(std::int64_t)), column = need_.take(static_cast<std::size_t>(columns) * sizeof(std::int64_t));
+    const WorkspaceNeed::Piece mask = need_.take(static_cast<std::size_t>(rows * columns)), zero = take(1), triangle = take(x_.size());
+    for (const WorkspaceNeed::Piece& piece : {row, column, mask, zero}) need_.give_back(piece);
+    return triangle;
+  }
+  /// Which of a copy's numbers are not finite is a bool for each, twice; of a matrix it is one, in front of all that comes. The reduction's scratch is less than what comes later.
+  void look_for_broken(std::int64_t count, WorkspaceNeed::Piece copy = {}) {
+    const auto flags = static_cast<std::size_t>(x_.size());
+    const WorkspaceNeed::Piece are_finite = need_.take(flags), are_not = need_.take(flags);
+    need_.take(static_cast<std::size_t>(count));
+    for (const WorkspaceNeed::Piece& piece : {copy, are_finite, are_not}) need_.give_back(piece);
+  }
+  void copy_of_finite() {
+    const WorkspaceNeed::Piece finite = take(x_.size());
+    take(x_.size());
+    need_.give_back(finite);
+  }
+
+  const Decomposition& what_;
+  DType dtype_;
+  const Shape& x_;
+  std::span<const Shape> inputs_, outputs_;
+  DenseSolver& solver_;
+  WorkspaceNeed need_;
+};
+
+}  // namespace
+
+std::size_t Decomposition::workspace_bytes(Backend& backend, DType dtype, std::span<const Shape> inputs, std::span<const Shape> outputs) const {
+  return Need(*this, dtype, inputs, outputs, SolverLibrary::of(backend)->solver())();
 }
 
 }  // namespace damo

@@ -1,6 +1,7 @@
 // Decomposition: what a DenseSolver (runtime/library/dense_solver.hpp) computes of matrices in the last two axes, as ops and Arrays have it: rows first,
 // axes of batches before, which are the same for all inputs. Raw: the triangles that decompositions.hpp cuts out have anything beside them.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -45,6 +46,8 @@ struct Decomposition {
   /// inputs: float32 or float64, of one dtype, any strides; outputs: of shapes(). In order of the default stream; methods that can fail wait for the device.
   /// Throws LinalgError and DeviceError.
   void compute(std::span<const Array> inputs, std::span<const Array> outputs, DecompositionNumbers& numbers) const;
+  /// What that takes of the device's memory for itself where no matrix has NaN: copies in the order that solvers take, and their workspaces.
+  std::size_t workspace_bytes(Backend& backend, DType dtype, std::span<const Shape> inputs, std::span<const Shape> outputs) const;
 };
 
 }  // namespace damo

@@ -161,6 +161,12 @@ Thunk DecompositionOp::make_thunk(const Apply& node, ThunkContext& context) cons
   std::vector<Cell*> outputs;
   for (const Variable& input : node.inputs()) inputs.push_back(&context.storage(input));
   for (const Variable& output : node.outputs()) outputs.push_back(&context.storage(output));
+  context.foresee_memory([what = what_, inputs, outputs, device = context.device()] {
+    std::vector<Shape> given, made;
+    for (const Cell* cell : inputs) given.push_back(cell->shape());
+    for (const Cell* cell : outputs) made.push_back(cell->shape());
+    return ThunkMemory{.workspace = what.workspace_bytes(device.backend(), inputs[0]->dtype(), given, made)};
+  });
   struct State {
     std::vector<Array> given, results;
     DecompositionNumbers numbers;

@@ -63,14 +63,18 @@ KernelSpec spec_of(ReductionKind kind, Around around, DType x, DType second, DTy
   return spec;
 }
 
+std::shared_ptr<EagerKernel> kernel_of(Backend& backend, ReductionKind kind, Around around, DType x, DType other, DType out) {
+  const std::uint32_t number = static_cast<std::uint32_t>(around) << 16 | static_cast<std::uint32_t>(kind) << 12 | static_cast<std::uint32_t>(x) << 8 |
+                               static_cast<std::uint32_t>(other) << 4 | static_cast<std::uint32_t>(out);
+  const auto spec = [&] { return spec_of(kind, around, x, other, out); };
+  const std::function<KernelSpec()> make = std::cref(spec);  // which asks for no memory
+  return EagerKernels::of(backend)->reducing(number, make);
+}
+
 /// Into out, whose reduced axes have extent 1. accumulator: bool for the reduction's own.
 void run(ReductionKind kind, Around around, const Array& x, const Array& second, std::uint32_t mask, const Array& out, DType accumulator = bool_) {
   const DType other = second ? second.dtype() : accumulator;
-  const std::uint32_t number = static_cast<std::uint32_t>(around) << 16 | static_cast<std::uint32_t>(kind) << 12 | static_cast<std::uint32_t>(x.dtype()) << 8 |
-                               static_cast<std::uint32_t>(other) << 4 | static_cast<std::uint32_t>(out.dtype());
-  const auto spec = [&] { return spec_of(kind, around, x.dtype(), other, out.dtype()); };
-  const std::function<KernelSpec()> make = std::cref(spec);  // which asks for no memory
-  const auto kernel = EagerKernels::of(x.device().backend())->reducing(number, make);
+  const auto kernel = kernel_of(x.device().backend(), kind, around, x.dtype(), other, out.dtype());
   const EagerInput inputs[] = {{&x, {}}, {&second, {}}};
   kernel->run(std::span(inputs, second ? 2 : 1), out, x.shape(), mask);
 }
@@ -176,6 +180,13 @@ Array stddev(const Array& x, const Axes& axes, bool keep, int ddof) { return std
 
 void inner_product(const Array& x, const Array& y, const Array& out) {
   run(ReductionKind::kSum, Around::kDot, x, y, (1u << x.rank()) - 1, out.view(out.dtype(), Shape::filled(x.rank(), 1), Strides::filled(x.rank(), 0), 0));
+}
+
+std::size_t inner_product_bytes(Backend& backend, DType dtype, ArrayLayout x, ArrayLayout y, DType result) {
+  const Shape one = Shape::filled(x.shape->rank(), 1);
+  const Strides none = Strides::filled(x.shape->rank(), 0);
+  const ArrayLayout layouts[] = {x, y, {&one, &none}};
+  return kernel_of(backend, ReductionKind::kSum, Around::kDot, dtype, dtype, result)->scratch_bytes(layouts, *x.shape, (1u << x.shape->rank()) - 1);
 }
 
 }  // namespace damo

@@ -36,6 +36,7 @@ class FourierOp final : public Op {
     Cell& out = context.storage(node.output());
     std::shared_ptr<const HalfSpectrum> half;
     if (weighs(form_)) half = std::make_shared<const HalfSpectrum>([&](std::string_view source, std::string_view name) { return context.compile(source, name); }, x.dtype());
+    context.foresee_memory([&x, &out, form = form_, device = context.device()] { return ThunkMemory{.workspace = transform_bytes(device.backend(), form, x.dtype(), x.shape(), out.shape())}; });
     return [&x, &out, half, form = form_] { transform(form, half.get(), x.array(), out.array()); };
   }
   Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {

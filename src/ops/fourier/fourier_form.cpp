@@ -4,6 +4,7 @@
 
 #include <damo/error.hpp>
 #include "ops/indexing/take_kernels.hpp"
+#include "runtime/memory/workspace.hpp"
 
 namespace damo {
 namespace {
@@ -64,15 +65,24 @@ void HalfSpectrum::operator()(const Array& from, const Array& to, std::int64_t e
 
 bool weighs(const FourierForm& form) { return form.kind == FourierKind::kComplexToReal || (form.kind == FourierKind::kRealToComplex && form.reversed); }
 
-void transform(const FourierForm& form, const HalfSpectrum* half, const Array& x, const Array& out) {
-  if (out.size() == 0) return;
-  const Shape& real = form.kind == FourierKind::kComplexToReal ? out.shape() : x.shape();
+namespace {
+
+FourierTransform transform_of(const FourierForm& form, DType dtype, const Shape& x, const Shape& out) {
+  const Shape& real = form.kind == FourierKind::kComplexToReal ? out : x;
   const int end = real.rank() - (form.kind == FourierKind::kComplex ? 1 : 0);
-  FourierTransform t{form.kind, form.inverse, x.dtype(), form.rank};
+  FourierTransform t{form.kind, form.inverse, dtype, form.rank};
   for (int axis = 0; axis < end; ++axis) {
     if (axis < end - form.rank) t.count *= real[axis];
     else t.extents[static_cast<std::size_t>(axis - end + form.rank)] = real[axis];
   }
+  return t;
+}
+
+}  // namespace
+
+void transform(const FourierForm& form, const HalfSpectrum* half, const Array& x, const Array& out) {
+  if (out.size() == 0) return;
+  const FourierTransform t = transform_of(form, x.dtype(), x.shape(), out.shape());
   const auto library = FourierLibrary::of(x.device().backend());
   Array from = x;
   if (form.kind == FourierKind::kComplexToReal) {
@@ -81,6 +91,14 @@ void transform(const FourierForm& form, const HalfSpectrum* half, const Array& x
   }
   library->engine().run(t, from.data(), out.data());
   if (form.kind == FourierKind::kRealToComplex && form.reversed) (*half)(out, out, t.extent(), 2);
+}
+
+std::size_t transform_bytes(Backend& backend, const FourierForm& form, DType dtype, const Shape& x, const Shape& out) {
+  if (out.size() == 0) return 0;
+  WorkspaceNeed need;
+  if (form.kind == FourierKind::kComplexToReal) need.take(static_cast<std::size_t>(x.size()) * itemsize(dtype));
+  need.pass(FourierLibrary::of(backend)->engine().workspace_bytes(transform_of(form, dtype, x, out)));
+  return need.bytes();
 }
 
 }  // namespace damo

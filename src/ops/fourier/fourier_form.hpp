@@ -1,5 +1,6 @@
 // FourierForm: a transform over the last axes, as ops and Arrays have it, by a FourierEngine (runtime/library/fourier.hpp). Not scaled.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -37,5 +38,7 @@ class HalfSpectrum {
 bool weighs(const FourierForm& form);
 /// x, out: float32 or float64, in C order.
 void transform(const FourierForm& form, const HalfSpectrum* half, const Array& x, const Array& out);
+/// What that takes of the device's memory for itself.
+std::size_t transform_bytes(Backend& backend, const FourierForm& form, DType dtype, const Shape& x, const Shape& out);
 
 }  // namespace damo

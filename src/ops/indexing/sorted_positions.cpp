@@ -50,6 +50,7 @@ class SortedPositionsOp final : public Op {
       };
     }
     const PositionSort sort(context.device(), [&](std::string_view source, std::string_view name) { return context.compile(source, name); });
+    context.foresee_memory([&positions, &x, sort, axis = axis_, axes = axes_] { return ThunkMemory{.workspace = sort.workspace_bytes(positions.shape().size(), x.shape(), axis, axes)}; });
     return [&positions, &x, &keys, &order, sort, axis = axis_, axes = axes_] { sort(positions.array(), x.shape(), axis, axes, keys.array(), order.array()); };
   }
   Gradients gradient(const Apply&, std::span<const Variable>) const override { return Gradients(2, Gradient::disconnected()); }
@@ -66,17 +67,27 @@ SortedPositions sorted_positions(const Variable& positions, const Variable& x, i
   return {node.output(0), node.output(1)};
 }
 
-PositionSort::PositionSort(Device device, const CompileKernel& compile) : host_(HostSort::of(device)) {
+namespace {
+
+/// Of the last position.
+int bits_of(const Shape& x, int axis, int axes) { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(walked_extent(x, axis, axes) - 1, 1)))); }
+
+}  // namespace
+
+PositionSort::PositionSort(Device device, const CompileKernel& compile) : device_(device), host_(HostSort::of(device)) {
   if (!host_) radix_.emplace(compile, uint64);
 }
 
 void PositionSort::operator()(const Array& positions, const Shape& x, int axis, int axes, const Array& sorted, const Array& order) const {
-  const auto last = static_cast<std::uint64_t>(std::max<std::int64_t>(walked_extent(x, axis, axes) - 1, 1));
   const auto words = [](const Array& array) { return array.view(uint64, array.shape(), array.strides(), 0); };
   require_sortable(sorted.size());
   if (sorted.size() == 0) return;
   if (host_) host_->sort(words(positions), {}, 1, sorted.size(), words(sorted), order);
-  else (*radix_)(words(positions), 1, sorted.size(), static_cast<int>(std::bit_width(last)), words(sorted), order);
+  else (*radix_)(words(positions), 1, sorted.size(), bits_of(x, axis, axes), words(sorted), order);
+}
+
+std::size_t PositionSort::workspace_bytes(std::int64_t count, const Shape& x, int axis, int axes) const {
+  return host_ ? HostSort::sort_bytes(device_, 1, count, true) : radix_->workspace_bytes(1, count, bits_of(x, axis, axes));
 }
 
 }  // namespace damo

@@ -1,5 +1,7 @@
 // Positions in order, and where each came from: what lets a kernel add up by position without atomics, in one order.
 #pragma once
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 
 #include <damo/array.hpp>
@@ -23,8 +25,11 @@ class PositionSort {
   PositionSort(Device device, const CompileKernel& compile);
   /// positions: of axes of an array of shape x. sorted, order: int64 of as many, as in SortedPositions; sorted may not be positions.
   void operator()(const Array& positions, const Shape& x, int axis, int axes, const Array& sorted, const Array& order) const;
+  /// What that takes of the device's memory for itself, for so many positions.
+  std::size_t workspace_bytes(std::int64_t count, const Shape& x, int axis, int axes) const;
 
  private:
+  Device device_;
   std::optional<HostSort> host_;
   std::optional<RadixSort> radix_;  ///< where there is no HostSort
 };

@@ -16,6 +16,7 @@
 #include "ops/indexing/sorted_positions.hpp"
 #include "ops/indexing/take_kernels.hpp"
 #include "ops/reshape_op.hpp"
+#include "runtime/memory/workspace.hpp"
 
 namespace damo {
 namespace {
@@ -126,7 +127,15 @@ class LastsOp final : public Op {
         if (keys.size() > 0) kernel(elements_launch(keys.size()), keys.array(), order.array(), keys.size(), lasts.array());
       };
     }
-    return [&keys, &x, &lasts, kernel, sort = PositionSort(context.device(), compile), axis = axis_, axes = axes_] {
+    const PositionSort sort(context.device(), compile);
+    context.foresee_memory([&keys, &x, sort, axis = axis_, axes = axes_] {
+      const std::int64_t count = keys.shape().size();
+      WorkspaceNeed need;
+      for (int i = 0; i < 2; ++i) need.take(static_cast<std::size_t>(count) * itemsize(int64));
+      need.pass(sort.workspace_bytes(count, x.shape(), axis, axes));
+      return ThunkMemory{.workspace = need.bytes()};
+    });
+    return [&keys, &x, &lasts, kernel, sort, axis = axis_, axes = axes_] {
       if (keys.size() == 0) return;
       const Array sorted = Array::empty(keys.shape(), int64, keys.array().device()), places = Array::empty(keys.shape(), int64, keys.array().device());
       sort(keys.array(), x.shape(), axis, axes, sorted, places);

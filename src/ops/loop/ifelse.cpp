@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <utility>
@@ -40,12 +41,24 @@ class IfElseThunk {
     given_.clear(), targets_.clear();
     for (const Cell* input : branch.inputs) given_.push_back(input->array());
     for (const Cell* output : outputs_) targets_.push_back(is_sized ? Array() : output->array());
-    branch.context->step(given_, targets_);
+    branch.context->step(given_, targets_, Context::Arenas::kTheCallers);
     for (std::size_t i = 0; is_sized && i < outputs_.size(); ++i) {
       outputs_[i]->resize(targets_[i].shape());
       outputs_[i]->array().copy_from(targets_[i]);
     }
     given_.clear(), targets_.clear();  // the cells' Arrays are the Context's
+  }
+  /// See ThunkContext::foresee_memory. One branch runs at a time.
+  ThunkMemory memory() {
+    ThunkMemory both;
+    for (Branch& branch : branches_) {
+      std::vector<ArrayLayout> layouts;
+      for (const Cell* input : branch.inputs) layouts.push_back({&input->shape(), &input->strides()});
+      const ThunkMemory one = branch.context->step_memory(layouts);
+      both.workspace = std::max(both.workspace, one.workspace);
+      both.kept += one.kept;
+    }
+    return both;
   }
 
  private:
@@ -104,6 +117,7 @@ Shapes IfElseOp::infer_shape(const Apply&, std::span<const Shape> inputs) const 
 
 Thunk IfElseOp::make_thunk(const Apply& node, ThunkContext& context) const {
   const auto thunk = std::make_shared<IfElseThunk>(*this, node, context);
+  context.foresee_memory([thunk] { return thunk->memory(); });
   return [thunk] { (*thunk)(); };
 }
 

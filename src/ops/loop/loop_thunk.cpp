@@ -1,6 +1,7 @@
 #include "ops/loop/loop_thunk.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -9,7 +10,9 @@
 #include "ops/loop/loop_kernel.hpp"
 #include "ops/loop/loop_rows.hpp"
 #include "runtime/exec/context.hpp"
+#include "runtime/array/array_layout.hpp"
 #include "runtime/exec/version_table.hpp"
+#include "runtime/memory/workspace.hpp"
 
 namespace damo {
 namespace {
@@ -69,6 +72,49 @@ class LoopThunk {
     if (!kernel_) return;
     kernel_->foresee(op_->step_shapes(input_shapes()), want);
   }
+  /// See ThunkContext::foresee_memory: what is added up, while the loop runs; temporaries of a step, and rows that it looks back to and does not give, for all runs. Where
+  /// only data tells the shapes of a step it is what the thunk then asks for.
+  ThunkMemory memory() {
+    std::vector<Shape> shapes;
+    for (const Cell* input : inputs_) shapes.push_back(input->shape());
+    const Shapes made = op_->step_shapes(shapes);
+    if (!made || (kernel_ && kernel_->serves(*made))) return {};
+    WorkspaceNeed need;
+    std::size_t kept = 0;
+    std::vector<ArrayLayout> layouts;
+    std::deque<std::pair<Shape, Strides>> rows;
+    const auto add = [&](const Shape& shape, Strides strides) {
+      rows.emplace_back(shape, std::move(strides));
+      layouts.push_back({&rows.back().first, &rows.back().second});
+    };
+    const auto add_row = [&](const Cell& all) {
+      Shape shape = all.shape();
+      Strides strides = all.strides();
+      shape.erase(0);
+      strides.erase(0);
+      add(shape, strides);
+    };
+    auto from = inputs_.begin() + plan_.first_sequence();
+    for (std::size_t i = 0; i < plan_.sequences.size(); ++i) add_row(**from++);
+    for (std::size_t i = 0; i < plan_.outputs.size(); ++i) {
+      const LoopOutput& output = plan_.outputs[i];
+      const Shape& row = (*made)[i];
+      const std::size_t bytes = static_cast<std::size_t>(row.size()) * itemsize(outputs_[i]->dtype());
+      if (output.kind == Kind::kSum) {
+        need.take(bytes);
+        continue;
+      }
+      for (std::size_t lag = 0; lag < output.lags.size(); ++lag) add(row, contiguous_strides(row));
+      kept += bytes * static_cast<std::size_t>(ring_slots(i, shapes, op_->count(shapes), row));
+    }
+    for (auto other = inputs_.begin() + plan_.first_other(); other != inputs_.end(); ++other) layouts.push_back({&(*other)->shape(), &(*other)->strides()});
+    for (std::size_t i = 0; i < plan_.outputs.size(); ++i) {
+      if (plan_.outputs[i].kind == Kind::kSum) add((*made)[i], contiguous_strides((*made)[i]));
+    }
+    if (!context_) context_ = std::make_unique<Context>(program_, nullptr, false, &repeat_state_);
+    const ThunkMemory step = context_->step_memory(layouts);
+    return {.workspace = need.bytes(), .kept = kept + step.workspace + step.kept};
+  }
 
  private:
   static std::vector<Cell*> cells(ThunkContext& context, std::span<const Variable> variables) {
@@ -118,6 +164,20 @@ class LoopThunk {
     else if (is_sized) outputs_[i]->resize(initial(i).shape());
   }
 
+  /// Of the ring that has what the node does not give.
+  std::int64_t ring_slots(std::size_t i, std::span<const Shape> shapes, std::int64_t count, const Shape& row) const {
+    const LoopOutput& output = plan_.outputs[i];
+    if (plan_.has_until) return output.keep < 0 ? 0 : std::max(output.depth + 1, output.keep);
+    const std::int64_t kept = op_->output_shape(i, shapes, count, row)[0], all = output.like >= 0 ? kept : count + output.depth;
+    return kept < all ? output.depth + 1 : 0;
+  }
+
+  /// The ring is kept for the next run.
+  void begin_rows(std::size_t i, Array kept, std::int64_t first, std::int64_t slots) {
+    const WorkspaceScope from_the_pool(nullptr);
+    repeat_state_.changes += rows_[i].begin(std::move(kept), first, slots);
+  }
+
   /// Gives the rows of an output their places, with those in them that the loop begins with.
   void place(std::size_t i, std::span<const Shape> shapes, const Shape& row, std::int64_t first, bool is_sized) {
     const LoopOutput& output = plan_.outputs[i];
@@ -130,14 +190,15 @@ class LoopThunk {
     Shape kept = row;
     if (plan_.has_until) {  // how many rows there will be is not known yet
       kept.insert(0, output.keep < 0 ? std::min(count_, kFirstRows) + output.depth : 0);
-      repeat_state_.changes += rows_[i].begin(Array::empty(kept, dtype, device_), 0, output.keep < 0 ? 0 : std::max(output.depth + 1, output.keep));
+      begin_rows(i, Array::empty(kept, dtype, device_), 0, ring_slots(i, shapes, count_, row));
     } else {
       kept = op_->output_shape(i, shapes, count_, row);
       if (is_sized) outputs_[i]->resize(kept);
       const std::int64_t all = output.like >= 0 ? kept[0] : count_ + output.depth;
-      repeat_state_.changes += rows_[i].begin(outputs_[i]->array(), plan_.is_backward ? 0 : all - kept[0], !is_one_kernel_ && kept[0] < all ? output.depth + 1 : 0);
+      begin_rows(i, outputs_[i]->array(), plan_.is_backward ? 0 : all - kept[0], is_one_kernel_ ? 0 : ring_slots(i, shapes, count_, row));
       const bool writes_all = first == 0 && (output.like < 0 || (output.offset == 0 && kept[0] == count_));
-      if (!writes_all) rows_[i].kept().copy_from(Array::zeros(kept, dtype, device_));
+      const std::uint64_t zero = 0;
+      if (!writes_all) device_.backend().fill(rows_[i].kept().data(), &zero, itemsize(dtype), static_cast<std::size_t>(kept.size()), nullptr);
     }
     for (std::int64_t j = 0; j < output.depth; ++j) {
       const std::int64_t number = (plan_.is_backward ? count_ : first) + j;
@@ -223,6 +284,7 @@ class LoopThunk {
 Thunk loop_thunk(const LoopOp& loop, const Apply& node, ThunkContext& context) {
   const auto thunk = std::make_shared<LoopThunk>(loop, node, context);
   context.foresee([thunk](const WantKernel& want) { thunk->foresee(want); });
+  context.foresee_memory([thunk] { return thunk->memory(); });
   return [thunk] { (*thunk)(); };
 }
 

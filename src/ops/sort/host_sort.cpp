@@ -6,6 +6,7 @@
 
 #include <damo/stream.hpp>
 #include "runtime/backend.hpp"
+#include "runtime/memory/workspace.hpp"
 
 namespace damo {
 namespace {
@@ -24,10 +25,14 @@ struct Shares {
     runs = quotient_up(count, run);
     blocks = std::clamp<std::int64_t>(lines * count / kWorthAThread, 1, std::min(threads, lines * runs));
   }
+  /// Merges of runs.
+  int merges() const { return std::bit_width(static_cast<std::uint64_t>(runs - 1)); }
+  std::int64_t scratch() const { return 2 * run * blocks; }
   LaunchConfig launch() const { return {.grid = {blocks}, .block = {1}}; }
   std::int64_t threads, runs, run, blocks;
 };
 
+std::size_t bytes_of(std::int64_t words) { return static_cast<std::size_t>(words) * sizeof(std::uint64_t); }
 Array words(std::int64_t count, Device device) { return Array::empty({count}, uint64, device); }
 Array places(std::int64_t count, Device device) { return Array::empty({count}, int64, device); }
 std::uint64_t* words_of(const Array& array) { return array ? static_cast<std::uint64_t*>(array.data()) : nullptr; }
@@ -49,13 +54,13 @@ void HostSort::sort(const Array& x, const SortKey& key, std::int64_t lines, std:
                     const Array& order) const {
   const Device device = x.device();
   const Shares shares(device, lines, count, kLeastRun);
-  const int merges = std::bit_width(static_cast<std::uint64_t>(shares.runs - 1));
+  const int merges = shares.merges();
   // The last merge ends in the results.
   std::pair<Array, Array> to{sorted, order}, other;
   if (merges > 0) other = {words(lines * count, device), places(lines * count, device)};
   if (merges > 1 && !sorted) to.first = words(lines * count, device);
   if (merges % 2 == 1) std::swap(to, other);
-  const Array scratch = words(2 * shares.run * shares.blocks, device);
+  const Array scratch = words(shares.scratch(), device);
   sort_runs_(shares.launch(), SortRuns{x.data(), key, lines, count, shares.run, words_of(scratch), words_of(to.first),
                                        places_of(to.second)});
   const std::int64_t pieces = std::max<std::int64_t>(shares.threads / lines, 1);
@@ -69,12 +74,31 @@ void HostSort::sort(const Array& x, const SortKey& key, std::int64_t lines, std:
   }
 }
 
+std::size_t HostSort::sort_bytes(Device device, std::int64_t lines, std::int64_t count, bool keeps_sorted) {
+  if (lines * count == 0) return 0;
+  const Shares shares(device, lines, count, kLeastRun);
+  const int merges = shares.merges();
+  WorkspaceNeed need;
+  for (int i = 0; i < (merges > 0 ? 2 : 0) + (merges > 1 && !keeps_sorted ? 1 : 0); ++i) need.take(bytes_of(lines * count));
+  need.take(bytes_of(shares.scratch()));
+  return need.bytes();
+}
+
+std::size_t HostSort::select_bytes(Device device, std::int64_t lines, std::int64_t count, std::int64_t wanted) {
+  if (lines * count * wanted == 0) return 0;
+  const Shares shares(device, lines, count, std::max(kLeastRun, kLeastShare * wanted));
+  WorkspaceNeed need;
+  need.take(bytes_of(shares.scratch()));
+  for (int i = 0; i < (shares.runs == 1 ? 0 : 2); ++i) need.take(bytes_of(lines * shares.runs * wanted));
+  return need.bytes();
+}
+
 void HostSort::select(const Array& x, const SortKey& key, std::int64_t lines, std::int64_t count, std::int64_t wanted,
                       const Array& order) const {
   if (wanted == 0) return;
   const Device device = x.device();
   const Shares shares(device, lines, count, std::max(kLeastRun, kLeastShare * wanted));
-  const Array scratch = words(2 * shares.run * shares.blocks, device);
+  const Array scratch = words(shares.scratch(), device);
   if (shares.runs == 1) {
     select_first_(shares.launch(), SelectFirst{x.data(), key, nullptr, lines, count, shares.run, wanted,
                                                words_of(scratch), nullptr, places_of(order)});

@@ -1,6 +1,7 @@
 // HostSort: orders of lines on a device whose memory is the host's, by the native kernels of library/line_sort.hpp,
 // which need no compiling. See tests/ops/cpu/host_sort_test.cpp.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -22,12 +23,16 @@ class HostSort {
   void sort(const Array& x, const SortKey& key, std::int64_t lines, std::int64_t count, const Array& sorted,
             const Array& order) const;
 
+  /// What that takes of the device's memory for itself.
+  static std::size_t sort_bytes(Device device, std::int64_t lines, std::int64_t count, bool keeps_sorted);
+
   /// Whether the first `wanted` of so many are sooner selected than all are sorted.
   static bool selects(std::int64_t count, std::int64_t wanted) { return wanted <= count / kLeastShare; }
   /// order: the first `wanted` places of each line alone, contiguous. Cost: one read of x, where few of its elements come
   /// behind smaller ones.
   void select(const Array& x, const SortKey& key, std::int64_t lines, std::int64_t count, std::int64_t wanted,
               const Array& order) const;
+  static std::size_t select_bytes(Device device, std::int64_t lines, std::int64_t count, std::int64_t wanted);
 
  private:
   static constexpr std::int64_t kLeastShare = 8;

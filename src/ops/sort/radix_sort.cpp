@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <damo/error.hpp>
+#include "runtime/memory/workspace.hpp"
 
 namespace damo {
 namespace {
@@ -146,6 +147,11 @@ __global__ void move_digits(const Key* keys, const unsigned* places, long long c
 }
 )";
 
+int passes_of(int bits) { return std::max((bits + 7) / 8, 1); }
+/// Passes write two buffers in turn, but for the last one.
+int buffers_of(int passes) { return std::min(passes - 1, 2); }
+std::int64_t tiles_of(std::int64_t count) { return (count + kTile - 1) / kTile; }
+
 }  // namespace
 
 void require_sortable(std::int64_t count) {
@@ -162,13 +168,13 @@ RadixSort::RadixSort(const CompileKernel& compile, DType key_dtype) : key_dtype_
 void RadixSort::operator()(const Array& keys, std::int64_t rows, std::int64_t count, int bits, const Array& sorted, const Array& order) const {
   require_sortable(count);
   if (rows * count == 0) return;
-  const int passes = std::max((bits + 7) / 8, 1);
-  const std::int64_t tiles = (count + kTile - 1) / kTile, lines = rows * kDigits;
+  const int passes = passes_of(bits);
+  const std::int64_t tiles = tiles_of(count), lines = rows * kDigits;
   const Device device = keys.device();
   const Array counts = Array::empty({lines * tiles}, uint32, device), totals = Array::empty({lines}, uint32, device);
   // Passes write two buffers in turn; the last one of keys writes what was asked for.
   std::pair<Array, Array> others[2];
-  for (int i = 0; i < std::min(passes - 1, 2); ++i) others[i] = {Array::empty({rows * count}, key_dtype_, device), Array::empty({rows * count}, uint32, device)};
+  for (int i = 0; i < buffers_of(passes); ++i) others[i] = {Array::empty({rows * count}, key_dtype_, device), Array::empty({rows * count}, uint32, device)};
   const auto or_nothing = [](const Array& array) { return array ? KernelArgument(array) : KernelArgument(nullptr); };
   const std::int64_t width = std::clamp<std::int64_t>(static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(tiles))), 32, 1024), across = width > 32 ? 1 : 8;
   const LaunchConfig by_tile{.grid = {rows * tiles}, .block = {kDigits}};
@@ -181,6 +187,16 @@ void RadixSort::operator()(const Array& keys, std::int64_t rows, std::int64_t co
     move_digits_(by_tile, from.first, or_nothing(from.second), count, tiles, 8 * pass, counts, totals, or_nothing(to.first), or_nothing(to.second), is_last ? KernelArgument(order) : KernelArgument(nullptr));
     from = to;
   }
+}
+
+std::size_t RadixSort::workspace_bytes(std::int64_t rows, std::int64_t count, int bits) const {
+  if (rows * count == 0) return 0;
+  const auto bytes = [](std::int64_t elements, DType dtype) { return static_cast<std::size_t>(elements) * itemsize(dtype); };
+  WorkspaceNeed need;
+  need.take(bytes(rows * kDigits * tiles_of(count), uint32));
+  need.take(bytes(rows * kDigits, uint32));
+  for (int i = 0; i < buffers_of(passes_of(bits)); ++i) need.take(bytes(rows * count, key_dtype_)), need.take(bytes(rows * count, uint32));
+  return need.bytes();
 }
 
 }  // namespace damo

@@ -5,6 +5,7 @@
 // and blocks move their tiles' elements: a warp finds out which of its lanes have equal digits (__match_any_sync), so places follow from the
 // order of the elements alone, and a tile is put in order in shared memory first, so that equal digits are written side by side. Nothing depends on timing.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string_view>
@@ -27,6 +28,8 @@ class RadixSort {
   /// the order is wanted; order: int64 of as many, the place in its row that each had, ascending among equals. Cost: for each 8 bits 3 reads and writes of
   /// keys and 2 of places, of 4 bytes. ShapeError for rows of 2^32 words or more.
   void operator()(const Array& keys, std::int64_t rows, std::int64_t count, int bits, const Array& sorted, const Array& order) const;
+  /// What that takes of the device's memory for itself.
+  std::size_t workspace_bytes(std::int64_t rows, std::int64_t count, int bits) const;
 
  private:
   DType key_dtype_;

@@ -47,6 +47,10 @@ class ArgsortOp final : public Op {
     context.promise_recordable();
     context.promise_contained();
     const Argsort argsort(context.device(), compile_in(context), x.dtype());
+    context.foresee_memory([&x, argsort, wanted = count_] {
+      const std::int64_t count = std::max<std::int64_t>(x.shape()[-1], 1), rows = x.shape().size() / count;
+      return ThunkMemory{.workspace = wanted ? argsort.first_bytes(rows, count, *wanted) : argsort.workspace_bytes(rows, count)};
+    });
     return [&x, &order, argsort, descending = descending_, wanted = count_] {
       const std::int64_t count = std::max<std::int64_t>(x.shape()[-1], 1), rows = x.size() / count;
       if (wanted) argsort.first(x.array(), rows, count, *wanted, descending, order.array());

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "ops/indexing/take_kernels.hpp"
+#include "runtime/memory/workspace.hpp"
 
 namespace damo {
 namespace {
@@ -101,7 +102,7 @@ std::string of_size(const char* name, DType dtype) { return std::string(name) + 
 
 }  // namespace
 
-Argsort::Argsort(Device device, const CompileKernel& compile, DType dtype) : dtype_(dtype), host_(HostSort::of(device)) {
+Argsort::Argsort(Device device, const CompileKernel& compile, DType dtype) : device_(device), dtype_(dtype), host_(HostSort::of(device)) {
   if (host_) return;
   words_ = compile(kToWords, "order_words<" + std::to_string(itemsize(dtype)) + ", " + key_type(dtype) + ">");
   rows_ = compile(kRows, std::string("sort_rows<") + key_type(dtype) + ">");
@@ -132,6 +133,24 @@ void Argsort::operator()(const Array& x, std::int64_t rows, std::int64_t count, 
   if (count > kBlockRow) return (*radix_)(keys, rows, count, 8 * static_cast<int>(itemsize(dtype_)), {}, order);
   const auto width = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(count)));
   rows_({.grid = {std::min<std::int64_t>(rows, 65535)}, .block = {std::clamp<std::int64_t>(width / 2, 32, 256)}}, keys, rows, static_cast<int>(count), static_cast<int>(width), order);
+}
+
+std::size_t Argsort::workspace_bytes(std::int64_t rows, std::int64_t count) const {
+  if (rows * count == 0) return 0;
+  if (host_) return HostSort::sort_bytes(device_, rows, count, false);
+  WorkspaceNeed need;
+  need.take(static_cast<std::size_t>(rows * count) * itemsize(key_dtype(dtype_)));
+  if (count > kBlockRow) need.pass(radix_->workspace_bytes(rows, count, 8 * static_cast<int>(itemsize(dtype_))));
+  return need.bytes();
+}
+
+std::size_t Argsort::first_bytes(std::int64_t rows, std::int64_t count, std::int64_t wanted) const {
+  if (rows * wanted == 0) return 0;
+  if (host_ && HostSort::selects(count, wanted)) return HostSort::select_bytes(device_, rows, count, wanted);
+  WorkspaceNeed need;
+  need.take(static_cast<std::size_t>(rows * count) * itemsize(int64));
+  need.pass(workspace_bytes(rows, count));
+  return need.bytes();
 }
 
 Searchsorted::Searchsorted(const CompileKernel& compile, DType dtype) : dtype_(dtype), kernel_(compile(kSearch, of_size("search_sorted", dtype))) {}

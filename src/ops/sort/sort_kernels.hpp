@@ -1,5 +1,6 @@
 // What argsort and searchsorted run, for graphs and for Arrays: kernels of CUDA C; argsort on a host its HostSort.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -18,10 +19,14 @@ class Argsort {
   void operator()(const Array& x, std::int64_t rows, std::int64_t count, bool descending, const Array& order) const;
   /// order: the first `wanted` places of each row alone, at most count, contiguous. On a host few are selected; else all are sorted.
   void first(const Array& x, std::int64_t rows, std::int64_t count, std::int64_t wanted, bool descending, const Array& order) const;
+  /// What these take of the device's memory for themselves.
+  std::size_t workspace_bytes(std::int64_t rows, std::int64_t count) const;
+  std::size_t first_bytes(std::int64_t rows, std::int64_t count, std::int64_t wanted) const;
 
  private:
   SortKey key(bool descending) const;
 
+  Device device_;
   DType dtype_;
   std::optional<HostSort> host_;
   Kernel words_, rows_;

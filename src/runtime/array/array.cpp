@@ -171,7 +171,7 @@ bool Array::is_lost() const { return buffer_ != nullptr && buffer_->is_lost(); }
 bool Array::is_unique() const { return buffer_ != nullptr && buffer_->is_unique(); }
 
 bool Array::claim() const {
-  if (!is_unique() || !buffer_->is_pooled()) return false;
+  if (!is_unique() || !buffer_->is_own()) return false;
   buffer_->order_reuse();
   return true;
 }

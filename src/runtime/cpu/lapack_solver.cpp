@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <limits>
-#include <vector>
 
 #include <damo/error.hpp>
 
 #include "runtime/cpu/blas_library.hpp"
 #include "runtime/cpu/lapack_library.hpp"
 #include "runtime/cpu/library_calls.hpp"
+#include "runtime/memory/workspace.hpp"
 #include "runtime/stream/work_log.hpp"
 
 namespace damo::cpu_backend {
@@ -25,7 +25,7 @@ int narrow(std::int64_t extent) {
 template <class T>
 class Lapack {
  public:
-  explicit Lapack(const LapackFunctions<T>& functions) : f_(functions) {}
+  Lapack(Backend& backend, const LapackFunctions<T>& functions) : backend_(backend), f_(functions) {}
 
   DenseSolver::Result cholesky(const MatrixStack& a) const {
     const int n = narrow(a.rows);
@@ -57,39 +57,33 @@ class Lapack {
       f_.trsm("L", triangle.lower ? "L" : "U", triangle.transposed ? "T" : "N", triangle.unit_diagonal ? "U" : "N", &n, &columns, &one, at(a, i), &n, at(b, i), &n, 1, 1, 1, 1);
     }
   }
-  void qr(const MatrixStack& a, T* tau) const {
-    const int m = narrow(a.rows), n = narrow(a.columns), k = std::min(m, n);
-    with_work([&](T* work, const int* size, std::int64_t i) {
-      int info = 0;
-      f_.geqrf(&m, &n, at(a, i), &m, tau + i * k, work, size, &info);
-      return info;
-    }, a.count);
-  }
-  void qr_vectors(const MatrixStack& q, std::int64_t reflections, const T* tau) const {
-    const int m = narrow(q.rows), n = narrow(q.columns), k = narrow(reflections);
-    with_work([&](T* work, const int* size, std::int64_t i) {
-      int info = 0;
-      f_.orgqr(&m, &n, &k, at(q, i), &m, tau + i * k, work, size, &info);
-      return info;
-    }, q.count);
-  }
+  void qr(const MatrixStack& a, T* tau) const { with_work(geqrf(a, tau), a.count); }
+  void qr_vectors(const MatrixStack& q, std::int64_t reflections, const T* tau) const { with_work(orgqr(q, reflections, tau), q.count); }
   DenseSolver::Result svd(const MatrixStack& a, T* values, const MatrixStack& u, const MatrixStack& vt) const {
-    const int m = narrow(a.rows), n = narrow(a.columns);
-    std::vector<int> integers(8 * static_cast<std::size_t>(n));
-    return with_work([&](T* work, const int* size, std::int64_t i) {
-      int info = 0;
-      f_.gesdd(u.columns == u.rows ? "A" : "S", &m, &n, at(a, i), &m, values + i * n, at(u, i), &m, at(vt, i), &n, work, size, integers.data(), &info, 1);
-      return info;
-    }, a.count);
+    const Scratch integers(backend_, svd_integers(a));
+    return with_work(gesdd(a, values, u, vt, static_cast<int*>(integers.data())), a.count);
   }
   DenseSolver::Result eigh(const MatrixStack& a, T* values) const {
-    const int n = narrow(a.rows), integer_count = narrow(3 + 5 * a.rows);
-    std::vector<int> integers(static_cast<std::size_t>(integer_count));
-    return with_work([&](T* work, const int* size, std::int64_t i) {
-      int info = 0;
-      f_.syevd("V", "L", &n, at(a, i), &n, values + i * n, work, size, integers.data(), &integer_count, &info, 1, 1);
-      return info;
-    }, a.count);
+    const Scratch integers(backend_, eigh_integers(a));
+    return with_work(syevd(a, values, static_cast<int*>(integers.data())), a.count);
+  }
+
+  std::size_t workspace_bytes(SolverMethod method, const MatrixStack& a, std::int64_t vectors) const {
+    const auto bytes = [](std::int64_t elements, std::size_t integers) { return WorkspacePieces::rounded(static_cast<std::size_t>(elements) * sizeof(T)) + WorkspacePieces::rounded(integers); };
+    switch (method) {
+      case SolverMethod::kQr: return bytes(work_size(geqrf(a, nullptr)), 0);
+      case SolverMethod::kQrVectors: return bytes(work_size(orgqr(a, vectors, nullptr)), 0);
+      case SolverMethod::kSvd: return bytes(work_size(gesdd(a, nullptr, {nullptr, a.dtype, a.rows, vectors}, {nullptr, a.dtype, a.columns, a.columns}, nullptr)), svd_integers(a));
+      case SolverMethod::kEigh: {
+        int integers = 0;  // where it says how many
+        return bytes(work_size(syevd(a, nullptr, &integers)), eigh_integers(a));
+      }
+      case SolverMethod::kCholesky:
+      case SolverMethod::kLu:
+      case SolverMethod::kLuSolve:
+      case SolverMethod::kTriangularSolve: return 0;
+    }
+    return 0;
   }
 
  private:
@@ -105,17 +99,56 @@ class Lapack {
     }
     return failure;
   }
+  // Calls for matrix i of a stack, with memory of their own.
+  auto geqrf(const MatrixStack& a, T* tau) const {
+    return [this, a, tau, m = narrow(a.rows), n = narrow(a.columns)](T* work, const int* size, std::int64_t i) {
+      int info = 0;
+      f_.geqrf(&m, &n, at(a, i), &m, tau + i * std::min(m, n), work, size, &info);
+      return info;
+    };
+  }
+  auto orgqr(const MatrixStack& q, std::int64_t reflections, const T* tau) const {
+    return [this, q, tau, m = narrow(q.rows), n = narrow(q.columns), k = narrow(reflections)](T* work, const int* size, std::int64_t i) {
+      int info = 0;
+      f_.orgqr(&m, &n, &k, at(q, i), &m, tau + i * k, work, size, &info);
+      return info;
+    };
+  }
+  auto gesdd(const MatrixStack& a, T* values, const MatrixStack& u, const MatrixStack& vt, int* integers) const {
+    return [this, a, values, u, vt, integers, m = narrow(a.rows), n = narrow(a.columns)](T* work, const int* size, std::int64_t i) {
+      int info = 0;
+      f_.gesdd(u.columns == u.rows ? "A" : "S", &m, &n, at(a, i), &m, values + i * n, at(u, i), &m, at(vt, i), &n, work, size, integers, &info, 1);
+      return info;
+    };
+  }
+  auto syevd(const MatrixStack& a, T* values, int* integers) const {
+    return [this, a, values, integers, n = narrow(a.rows), integer_count = narrow(eigh_integer_count(a))](T* work, const int* size, std::int64_t i) {
+      int info = 0;
+      f_.syevd("V", "L", &n, at(a, i), &n, values + i * n, work, size, integers, &integer_count, &info, 1, 1);
+      return info;
+    };
+  }
+  static std::size_t svd_integers(const MatrixStack& a) { return 8 * static_cast<std::size_t>(a.columns) * sizeof(int); }
+  static std::int64_t eigh_integer_count(const MatrixStack& a) { return 3 + 5 * a.rows; }
+  static std::size_t eigh_integers(const MatrixStack& a) { return static_cast<std::size_t>(eigh_integer_count(a)) * sizeof(int); }
+
   /// LAPACK tells how much memory a method wants if it is given -1 elements.
   template <class Method>
-  static DenseSolver::Result with_work(Method&& method, std::int64_t count) {
+  static std::int64_t work_size(const Method& method) {
     T wanted = 0;
     const int query = -1;
     method(&wanted, &query, 0);
-    std::vector<T> work(static_cast<std::size_t>(std::max(wanted, T(1))) + 1);  // + 1: float32 holds large sizes rounded
-    const int size = narrow(static_cast<std::int64_t>(work.size()));
-    return each(count, [&](std::int64_t i) { return method(work.data(), &size, i); });
+    return static_cast<std::int64_t>(std::max(wanted, T(1))) + 1;  // + 1: float32 holds large sizes rounded
+  }
+  template <class Method>
+  DenseSolver::Result with_work(const Method& method, std::int64_t count) const {
+    const std::int64_t elements = work_size(method);
+    const int size = narrow(elements);
+    const Scratch work(backend_, static_cast<std::size_t>(elements) * sizeof(T));
+    return each(count, [&](std::int64_t i) { return method(static_cast<T*>(work.data()), &size, i); });
   }
 
+  Backend& backend_;
   const LapackFunctions<T>& f_;
 };
 
@@ -128,7 +161,7 @@ class LapackSolver final : public DenseSolver {
   }
 
  public:
-  LapackSolver(const Backend& backend, const LapackLibrary& library) : backend_(backend), library_(library), single_(library.single), real_(library.real) {}
+  LapackSolver(Backend& backend, const LapackLibrary& library) : backend_(backend), library_(library), single_(backend, library.single), real_(backend, library.real) {}
 
   const std::string& name() const override { return library_.name; }
   Result cholesky(const MatrixStack& a) override {
@@ -155,9 +188,13 @@ class LapackSolver final : public DenseSolver {
   Result eigh(const MatrixStack& a, void* values) override {
     return of(a, [&](const auto& lapack, auto zero) { return lapack.eigh(a, static_cast<decltype(zero)*>(values)); });
   }
+  std::size_t workspace_bytes(SolverMethod method, const MatrixStack& a, std::int64_t vectors) override {
+    const LibraryCall call;
+    return a.dtype == float64 ? real_.workspace_bytes(method, a, vectors) : single_.workspace_bytes(method, a, vectors);
+  }
 
  private:
-  const Backend& backend_;
+  Backend& backend_;
   const LapackLibrary& library_;
   Lapack<float> single_;
   Lapack<double> real_;
@@ -165,7 +202,7 @@ class LapackSolver final : public DenseSolver {
 
 }  // namespace
 
-std::unique_ptr<DenseSolver> make_lapack_solver(const Backend& backend, int threads) {
+std::unique_ptr<DenseSolver> make_lapack_solver(Backend& backend, int threads) {
   const LapackLibrary& library = lapack();
   if (const BlasLibrary* also = blas(); also && also->set_threads) {
     const LibraryCall call;

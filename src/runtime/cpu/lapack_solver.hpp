@@ -7,6 +7,6 @@
 namespace damo::cpu_backend {
 
 /// Throws DeviceError, saying what to install, if there is no library.
-std::unique_ptr<DenseSolver> make_lapack_solver(const Backend& backend, int threads);
+std::unique_ptr<DenseSolver> make_lapack_solver(Backend& backend, int threads);
 
 }  // namespace damo::cpu_backend

@@ -4,10 +4,9 @@
 #include <map>
 #include <mutex>
 
-#include <damo/array.hpp>
-
 #include "runtime/cuda/backend.hpp"
 #include "runtime/cuda/cufft_library.hpp"
+#include "runtime/memory/workspace.hpp"
 #include "runtime/stream/work_log.hpp"
 
 namespace damo::cuda_backend {
@@ -27,7 +26,7 @@ class Cufft final : public FourierEngine {
     const std::lock_guard lock(mutex_);
     backend_.bind();
     const Plan& plan = plan_of(t);
-    const Array work = Array::empty({std::max<std::int64_t>(plan.work_bytes, 1)}, uint8, Device(&backend_));
+    const Scratch work(backend_, scratch_bytes(plan));
     check(library_.set_work_area(plan.number, work.data()), "cufftSetWorkArea");
     const bool wide = t.dtype == float64;
     const int direction = t.inverse ? kCufftInverse : kCufftForward;
@@ -37,12 +36,18 @@ class Cufft final : public FourierEngine {
       case FourierKind::kComplexToReal: return check((wide ? library_.complex_to_real64 : library_.complex_to_real)(plan.number, from, to), "cufftExecC2R");
     }
   }
+  std::size_t workspace_bytes(const FourierTransform& t) override {
+    const std::lock_guard lock(mutex_);
+    backend_.bind();
+    return scratch_bytes(plan_of(t));
+  }
 
  private:
   struct Plan {
     int number = 0;
-    std::int64_t work_bytes = 0;
+    std::size_t work_bytes = 0;
   };
+  static std::size_t scratch_bytes(const Plan& plan) { return std::max<std::size_t>(plan.work_bytes, 1); }
 
   const Plan& plan_of(FourierTransform t) {
     if (t.kind == FourierKind::kComplex) t.inverse = false;  // one plan goes both ways
@@ -72,7 +77,7 @@ class Cufft final : public FourierEngine {
     check(library_.set_auto_allocation(plan.number, 0), "cufftSetAutoAllocation");
     check(library_.make_plan(plan.number, t.rank, extents, nullptr, 1, 0, nullptr, 1, 0, type, t.count, &bytes), "cufftMakePlanMany64");
     check(library_.set_stream(plan.number, static_cast<CUstream>(backend_.default_stream())), "cufftSetStream");
-    plan.work_bytes = static_cast<std::int64_t>(bytes);
+    plan.work_bytes = bytes;
   }
   void check(int status, const char* call) const {
     if (status != 0) throw DeviceError(std::string(call) + " failed with status " + std::to_string(status), library_.name);

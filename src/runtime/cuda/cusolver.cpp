@@ -9,6 +9,7 @@
 
 #include "runtime/cuda/backend.hpp"
 #include "runtime/cuda/cusolver_library.hpp"
+#include "runtime/memory/workspace.hpp"
 #include "runtime/stream/work_log.hpp"
 
 namespace damo::cuda_backend {
@@ -27,6 +28,10 @@ class Cusolver final : public DenseSolver {
   template <class Method>
   auto of(const MatrixStack& a, Method&& method) {
     enter_default_stream(backend_);
+    return with_handles(a, method);
+  }
+  template <class Method>
+  auto with_handles(const MatrixStack& a, Method&& method) {
     const std::lock_guard lock(mutex_);
     backend_.bind();
     const CUstream stream = static_cast<CUstream>(backend_.default_stream());
@@ -50,7 +55,7 @@ class Cusolver final : public DenseSolver {
     return of(a, [&](const auto& f, auto zero) {
       using T = decltype(zero);
       const int n = narrow(a.rows);
-      Work<T> work(*this, a.count, [&](int* size) { return f.potrf_size(solver_, kTriangleLower, n, at<T>(a, 0), n, size); }, "potrf_bufferSize");
+      Work<T> work(backend_, a.count, size_of(f, SolverMethod::kCholesky, a));
       each(a.count, "potrf", [&](std::int64_t i) { return f.potrf(solver_, kTriangleLower, n, at<T>(a, i), n, work.data(), work.size(), work.info(i)); });
       return work.failure();
     });
@@ -59,7 +64,7 @@ class Cusolver final : public DenseSolver {
     return of(a, [&](const auto& f, auto zero) {
       using T = decltype(zero);
       const int n = narrow(a.rows);
-      Work<T> work(*this, a.count, [&](int* size) { return f.getrf_size(solver_, n, n, at<T>(a, 0), n, size); }, "getrf_bufferSize");
+      Work<T> work(backend_, a.count, size_of(f, SolverMethod::kLu, a));
       each(a.count, "getrf", [&](std::int64_t i) { return f.getrf(solver_, n, n, at<T>(a, i), n, work.data(), pivots + i * n, work.info(i)); });
       return work.failure();
     });
@@ -68,7 +73,7 @@ class Cusolver final : public DenseSolver {
     of(lu, [&](const auto& f, auto zero) {
       using T = decltype(zero);
       const int n = narrow(lu.rows), columns = narrow(b.columns);
-      Work<T> work(*this, lu.count, [](int* size) { return *size = 0; }, "getrs");
+      Work<T> work(backend_, lu.count, size_of(f, SolverMethod::kLuSolve, lu));
       each(lu.count, "getrs", [&](std::int64_t i) { return f.getrs(solver_, kAsItIs, n, columns, at<T>(lu, i), n, pivots + i * n, at<T>(b, i), n, work.info(i)); });
     });
   }
@@ -87,7 +92,7 @@ class Cusolver final : public DenseSolver {
     of(a, [&](const auto& f, auto zero) {
       using T = decltype(zero);
       const int m = narrow(a.rows), n = narrow(a.columns), k = std::min(m, n);
-      Work<T> work(*this, a.count, [&](int* size) { return f.geqrf_size(solver_, m, n, at<T>(a, 0), m, size); }, "geqrf_bufferSize");
+      Work<T> work(backend_, a.count, size_of(f, SolverMethod::kQr, a));
       each(a.count, "geqrf", [&](std::int64_t i) { return f.geqrf(solver_, m, n, at<T>(a, i), m, static_cast<T*>(tau) + i * k, work.data(), work.size(), work.info(i)); });
     });
   }
@@ -96,7 +101,7 @@ class Cusolver final : public DenseSolver {
       using T = decltype(zero);
       const int m = narrow(q.rows), n = narrow(q.columns), k = narrow(reflections);
       const T* scales = static_cast<const T*>(tau);
-      Work<T> work(*this, q.count, [&](int* size) { return f.orgqr_size(solver_, m, n, k, at<T>(q, 0), m, scales, size); }, "orgqr_bufferSize");
+      Work<T> work(backend_, q.count, size_of(f, SolverMethod::kQrVectors, q, reflections));
       each(q.count, "orgqr", [&](std::int64_t i) { return f.orgqr(solver_, m, n, k, at<T>(q, i), m, scales + i * k, work.data(), work.size(), work.info(i)); });
     });
   }
@@ -105,7 +110,7 @@ class Cusolver final : public DenseSolver {
       using T = decltype(zero);
       const int m = narrow(a.rows), n = narrow(a.columns);
       const signed char u_job = u.columns == u.rows ? 'A' : 'S';
-      Work<T> work(*this, a.count, [&](int* size) { return f.gesvd_size(solver_, m, n, size); }, "gesvd_bufferSize");
+      Work<T> work(backend_, a.count, size_of(f, SolverMethod::kSvd, a));
       each(a.count, "gesvd", [&](std::int64_t i) {
         return f.gesvd(solver_, u_job, 'A', m, n, at<T>(a, i), m, static_cast<T*>(values) + i * n, at<T>(u, i), m, at<T>(vt, i), n, work.data(), work.size(), nullptr, work.info(i));
       });
@@ -117,28 +122,25 @@ class Cusolver final : public DenseSolver {
       using T = decltype(zero);
       const int n = narrow(a.rows);
       T* w = static_cast<T*>(values);
-      Work<T> work(*this, a.count, [&](int* size) { return f.syevd_size(solver_, kWithVectors, kTriangleLower, n, at<T>(a, 0), n, w, size); }, "syevd_bufferSize");
+      Work<T> work(backend_, a.count, size_of(f, SolverMethod::kEigh, a));
       each(a.count, "syevd", [&](std::int64_t i) {
         return f.syevd(solver_, kWithVectors, kTriangleLower, n, at<T>(a, i), n, w + i * n, work.data(), work.size(), work.info(i));
       });
       return work.failure();
     });
   }
+  std::size_t workspace_bytes(SolverMethod method, const MatrixStack& a, std::int64_t vectors) override {
+    if (method == SolverMethod::kTriangularSolve) return 0;
+    return with_handles(a, [&](const auto& f, auto zero) { return Work<decltype(zero)>::bytes(a.count, size_of(f, method, a, vectors)); });
+  }
 
  private:
-  /// Memory that a method wants beside its operands, from the device's pool, and an info for each matrix.
+  /// Memory that a method wants beside its operands, and an info for each matrix.
   template <class T>
   class Work {
    public:
-    template <class Query>
-    Work(Cusolver& solver, std::int64_t count, Query&& query, const char* call) {
-      int size = 0;
-      solver.check(query(&size), call);
-      const Device device(&solver.backend_);
-      size_ = size;
-      memory_ = Array::empty({std::max(size, 1)}, sizeof(T) == 8 ? float64 : float32, device);
-      infos_ = Array::zeros({count}, int32, device);
-    }
+    Work(CudaBackend& backend, std::int64_t count, int size) : size_(size), memory_(backend, element_bytes(size)), infos_(Array::zeros({count}, int32, Device(&backend))) {}
+    static std::size_t bytes(std::int64_t count, int size) { return WorkspacePieces::rounded(element_bytes(size)) + WorkspacePieces::rounded(static_cast<std::size_t>(count) * sizeof(std::int32_t)); }
     T* data() const { return static_cast<T*>(memory_.data()); }
     int size() const { return size_; }
     int* info(std::int64_t i) const { return static_cast<int*>(infos_.data()) + i; }
@@ -150,9 +152,31 @@ class Cusolver final : public DenseSolver {
     }
 
    private:
-    int size_ = 0;
-    Array memory_, infos_;
+    static std::size_t element_bytes(int size) { return static_cast<std::size_t>(std::max(size, 1)) * sizeof(T); }
+    int size_;
+    Scratch memory_;
+    Array infos_;
   };
+
+  /// Elements that a method wants.
+  template <class Functions>
+  int size_of(const Functions& f, SolverMethod method, const MatrixStack& a, std::int64_t reflections = 0) const {
+    using T = typename Functions::Element;
+    const int m = narrow(a.rows), n = narrow(a.columns);
+    T* const none = nullptr;  // where the operands lie says nothing about it
+    int size = 0;
+    switch (method) {
+      case SolverMethod::kCholesky: check(f.potrf_size(solver_, kTriangleLower, n, none, n, &size), "potrf_bufferSize"); break;
+      case SolverMethod::kLu: check(f.getrf_size(solver_, n, n, none, n, &size), "getrf_bufferSize"); break;
+      case SolverMethod::kQr: check(f.geqrf_size(solver_, m, n, none, m, &size), "geqrf_bufferSize"); break;
+      case SolverMethod::kQrVectors: check(f.orgqr_size(solver_, m, n, narrow(reflections), none, m, none, &size), "orgqr_bufferSize"); break;
+      case SolverMethod::kSvd: check(f.gesvd_size(solver_, m, n, &size), "gesvd_bufferSize"); break;
+      case SolverMethod::kEigh: check(f.syevd_size(solver_, kWithVectors, kTriangleLower, n, none, n, none, &size), "syevd_bufferSize"); break;
+      case SolverMethod::kLuSolve:
+      case SolverMethod::kTriangularSolve: break;
+    }
+    return size;
+  }
 
   template <class T>
   static T* at(const MatrixStack& stack, std::int64_t i) { return static_cast<T*>(stack.data) + i * stack.rows * stack.columns; }

@@ -16,6 +16,7 @@ using CublasV2Handle = struct CublasV2HandleOpaque*;
 /// Sizes of work are in elements; info is one number on the device.
 template <class T>
 struct CusolverFunctions {
+  using Element = T;
   int (*potrf_size)(CusolverHandle, int triangle, int n, T* a, int lda, int* size) = nullptr;
   int (*potrf)(CusolverHandle, int triangle, int n, T* a, int lda, T* work, int size, int* info) = nullptr;
   int (*getrf_size)(CusolverHandle, int m, int n, T* a, int lda, int* size) = nullptr;

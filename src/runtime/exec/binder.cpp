@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
+#include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/backend.hpp"
@@ -15,6 +18,7 @@ __extension__ typedef __int128 Wide;  // products of any two 64-bit numbers
 
 constexpr Wide kMostBytes = Wide{1} << 47;  // what a processor can address
 constexpr std::size_t kApart = 16 << 20;    // a third of what the caches of GPUs hold that are worth a replay
+constexpr std::size_t kWorkApart = 64 << 20;  // of workspaces, the smallest first: as much as a log keeps (work_log.cpp)
 constexpr std::size_t kTiny = 2048;         // bytes that are not worth a wait: a node's second launch, which nobody waits for, may still read or write its values of rows
 constexpr std::size_t kMostOrdered = 4096;  // nodes, whose order takes two megabytes of bits
 
@@ -31,6 +35,7 @@ class DataOrder {
     }
   }
 
+  bool follows_node(int node, int earlier) const { return has(node, earlier); }
   /// Whether a node follows from all that write or read the cell's memory.
   bool follows(int node, int of) const {
     const std::vector<int>& readers = readers_[static_cast<std::size_t>(of)];
@@ -143,7 +148,6 @@ void Binder::bind(std::span<const int> nodes, Binding& binding) {
   for (const ProgramUpdate& update : program_.updates()) {
     if (!unknown[static_cast<std::size_t>(update.cell)]) program_.check_update(update, cell(update.cell).shape());
   }
-  place(binding);
 }
 
 bool Binder::bind_node(int number, Binding& binding) {
@@ -201,23 +205,44 @@ void Binder::check_overwrites(const ProgramNode& node) const {
 }
 
 /// Memory that nodes share in turn orders them, so where calls are replayed as graphs, whose nodes run side by side (work_order.hpp), a temporary has the
-/// bytes of another one only if its node follows from all that read that one. Where that could cost much memory they share as they can.
-MemoryPlan Binder::plan_of(const Binding& binding, const std::vector<Lifetime>& lives) const {
+/// bytes of another one only if its node follows from all that read that one, and a workspace shares bytes only with what its node follows from, or what follows from it. Where that could
+/// cost much memory they share as they can: all temporaries, or the largest workspaces among themselves. lives: of the places, and behind them of the workspaces.
+MemoryPlan Binder::plan_of(const Binding& binding, std::vector<Lifetime> lives) const {
+  if (program_.device().backend().least_replayed == 0) return MemoryPlan(lives);
+  const std::size_t places = binding.places.size();
+  std::vector<char> apart(lives.size(), 0);
   std::size_t bytes = 0;
-  for (const Lifetime& life : lives) bytes += life.bytes;
-  const bool is_wide = program_.device().backend().least_replayed != 0 && bytes <= kApart && lives.size() <= MemoryPlan::kMostAsked && program_.nodes().size() <= kMostOrdered;
-  if (!is_wide) return MemoryPlan(lives);
+  for (std::size_t i = 0; i < places; ++i) bytes += lives[i].bytes;
+  if (bytes <= kApart) std::fill_n(apart.begin(), places, 1);
+  std::vector<std::size_t> by_size(lives.size() - places);
+  std::iota(by_size.begin(), by_size.end(), places);
+  std::stable_sort(by_size.begin(), by_size.end(), [&](std::size_t a, std::size_t b) { return lives[a].bytes < lives[b].bytes; });
+  bytes = 0;
+  for (std::size_t i : by_size) apart[i] = (bytes += lives[i].bytes) <= kWorkApart;
+  if (std::find(apart.begin(), apart.end(), 1) == apart.end()) return MemoryPlan(lives);
+  if (lives.size() > MemoryPlan::kMostAsked || program_.nodes().size() > kMostOrdered) {
+    for (std::size_t i : by_size) {
+      if (apart[i]) lives[i].first = 0, lives[i].last = std::numeric_limits<int>::max();
+    }
+    return MemoryPlan(lives);
+  }
   const DataOrder order(program_, binding.passing);
   return MemoryPlan(lives, [&](std::size_t later, std::size_t earlier) {
+    if (!apart[later] && !apart[earlier]) return true;
     const bool is_tiny = std::min(lives[later].bytes, lives[earlier].bytes) <= kTiny;
-    return !is_tiny && order.follows(lives[later].first, binding.places[earlier].cell);
+    if (is_tiny) return false;
+    return earlier < places ? order.follows(lives[later].first, binding.places[earlier].cell) : order.follows_node(lives[later].first, lives[earlier].first);
   });
 }
 
-/// Memory for what the bound nodes write: of its own for what leaves the function, else in the arena.
 void Binder::place(Binding& binding) const {
   std::vector<Lifetime> lives;
   std::size_t largest = 0;
+  const auto note = [&](int number, std::size_t bytes) {
+    if (binding.largest_node >= 0 && bytes <= largest) return;
+    binding.largest_node = number;
+    largest = bytes;
+  };
   for (int number : binding.nodes) {
     const ProgramNode& node = program_.nodes()[static_cast<std::size_t>(number)];
     if (node.is_view || std::binary_search(binding.passing.begin(), binding.passing.end(), number)) continue;
@@ -231,16 +256,19 @@ void Binder::place(Binding& binding) const {
         continue;
       }
       const std::size_t bytes = static_cast<std::size_t>(cell(output).shape().size()) * itemsize(plan.type.dtype);
-      if (binding.largest_node < 0 || bytes > largest) {
-        binding.largest_node = number;
-        largest = bytes;
-      }
+      note(number, bytes);
       lives.push_back({bytes, number, std::max(number, plan.last_use)});
       binding.places.push_back({output, 0});
     }
   }
-  const MemoryPlan plan = plan_of(binding, lives);
-  for (std::size_t i = 0; i < lives.size(); ++i) binding.places[i].offset = plan.offsets[i];
+  for (const Binding::Work& work : binding.work) {
+    note(work.node, work.bytes);
+    lives.push_back({work.bytes, work.node, work.node});
+  }
+  const MemoryPlan plan = plan_of(binding, std::move(lives));
+  const std::size_t places = binding.places.size();
+  for (std::size_t i = 0; i < places; ++i) binding.places[i].offset = plan.offsets[i];
+  for (std::size_t i = 0; i < binding.work.size(); ++i) binding.work[i].offset = plan.offsets[places + i];
   binding.arena_bytes = plan.bytes;
 }
 

@@ -1,5 +1,5 @@
-// Binder: works out a Binding. It asks each op for the layouts of its outputs, checks them, and places temporaries; the
-// cells have the layouts when it is done.
+// Binder: works out a Binding. It asks each op for the layouts of its outputs and checks them; the cells have the layouts then. What workspace the nodes' thunks
+// need with these is theirs to say (ThunkContext::foresee_memory); when the binding has that, it places temporaries and workspaces.
 #pragma once
 #include <span>
 #include <vector>
@@ -19,13 +19,14 @@ class Binder {
   void bind(std::span<const int> nodes, Binding& binding);
   /// Gives the outputs of one node their layouts; false if only its thunk can.
   bool bind_node(int node, Binding& binding);
+  /// Gives what the bound nodes write, and their workspaces, places: memory of its own for what leaves the function, else in the arena.
+  void place(Binding& binding) const;
 
  private:
   void bind_view(int node, Binding& binding);
   void set_layout(int cell, const Shape& shape, const Strides& strides, Binding& binding);
   void check_overwrites(const ProgramNode& node) const;
-  MemoryPlan plan_of(const Binding& binding, const std::vector<Lifetime>& lives) const;
-  void place(Binding& binding) const;
+  MemoryPlan plan_of(const Binding& binding, std::vector<Lifetime> lives) const;
 
   Cell& cell(int i) { return cells_[static_cast<std::size_t>(i)]; }
   const Cell& cell(int i) const { return cells_[static_cast<std::size_t>(i)]; }

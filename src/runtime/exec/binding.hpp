@@ -56,6 +56,10 @@ struct Binding {
     int cell;
     std::size_t offset;  ///< in the stage's arena, in bytes
   };
+  struct Work {
+    int node;
+    std::size_t bytes, offset;  ///< of its workspace, in the stage's arena
+  };
   struct View {
     int node;
     std::int64_t offset;  ///< see Op::Layout
@@ -68,8 +72,10 @@ struct Binding {
   std::vector<View> views;
   std::vector<int> owned;     ///< cells with a buffer of their own
   std::vector<Place> places;  ///< the others
+  std::vector<Work> work;     ///< of nodes that need a workspace
   std::size_t arena_bytes = 0;
-  int largest_node = -1;     ///< whose output asks for most of the arena
+  std::size_t kept_bytes = 0;  ///< that thunks ask for themselves, and keep
+  int largest_node = -1;     ///< whose output, or workspace, asks for most of the arena
   std::vector<int> waiting;  ///< nodes whose layouts the next stage finds; the first of them ends this one
   BindingTable next;
   std::uint64_t last_call = 0;

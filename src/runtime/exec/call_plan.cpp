@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "runtime/array/array_layout.hpp"
-#include "runtime/exec/binder.hpp"
 #include "runtime/exec/cell_access.hpp"
 #include "runtime/memory/memory_pool.hpp"
 
@@ -43,7 +42,7 @@ CallPlan plan_of(const Program& program, const std::vector<Cell>& cells, const B
     if (program.constant(static_cast<int>(i))) plan.constants += bytes_of(cells[i]);
   }
   plan.is_complete = binding.waiting.empty();
-  plan.temporaries = binding.arena_bytes;
+  plan.temporaries = binding.arena_bytes + binding.kept_bytes;
   for (int owned : binding.owned) (program.cells()[at(owned)].update < 0 ? plan.results : plan.updates) += bytes_of(cells[at(owned)]);
   const auto is_bound = [&](int cell) {
     const int producer = program.cells()[at(cell)].producer;
@@ -56,17 +55,6 @@ CallPlan plan_of(const Program& program, const std::vector<Cell>& cells, const B
     if (is_bound(update.cell) && !(update.copied.empty() && (update.apart.empty() || program.is_guarded()))) plan.updates += bytes_of(cells[at(update.cell)]);
   }
   return plan;
-}
-
-CallPlan plan_call(const Program& program, std::span<const Shape> shapes) {
-  std::vector<Cell> cells(program.cells().size());
-  set_known_layouts(program, cells);
-  for (std::size_t i = 0; i < shapes.size(); ++i) CellAccess::set_layout(cells[at(program.inputs()[i])], shapes[i], contiguous_strides(shapes[i]));
-  std::vector<int> nodes(program.nodes().size());
-  for (std::size_t i = 0; i < nodes.size(); ++i) nodes[i] = static_cast<int>(i);
-  Binding binding;
-  Binder(program, cells).bind(nodes, binding);
-  return plan_of(program, cells, binding);
 }
 
 void require_memory(const Program& program, const CallPlan& plan, const Binding& binding, std::size_t held_bytes) {

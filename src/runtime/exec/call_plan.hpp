@@ -14,9 +14,6 @@ class Cell;
 /// Layouts of what a Program holds before any call, of constants and shared variables.
 void set_known_layouts(const Program& program, std::vector<Cell>& cells);
 
-/// Of a call with inputs of these shapes, in C order. Throws ShapeError as a call would.
-CallPlan plan_call(const Program& program, std::span<const Shape> shapes);
-
 /// cells have the binding's layouts.
 CallPlan plan_of(const Program& program, const std::vector<Cell>& cells, const Binding& binding);
 

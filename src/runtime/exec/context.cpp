@@ -33,7 +33,7 @@ Shape expected(Shape dims) {
 }  // namespace
 
 Context::Context(std::shared_ptr<Program> owner, ProfileRecorder* recorder, bool replays, RepeatState* outer, PendingKernels* around)
-    : owner_(std::move(owner)), program_(*owner_), recorder_(recorder), default_stream_(Stream::default_of(program_.device())), faults_(program_.device()), cells_(program_.cells().size()), recordable_(program_.nodes().size(), 1), contained_(program_.nodes().size(), 0), replays_(replays && !recorder && program_.device().backend().least_replayed != 0), is_repeatable_((program_.updates().empty() || program_.swaps_buffers()) && program_.donations().empty()), repeat_state_(outer ? outer : &own_state_), log_(program_.device().backend()), passing_(program_.nodes().size(), 0), view_offsets_(program_.nodes().size(), 0), versions_(cells_.size(), 0), all_nodes_(program_.nodes().size()) {
+    : owner_(std::move(owner)), program_(*owner_), recorder_(recorder), default_stream_(Stream::default_of(program_.device())), faults_(program_.device()), workspace_(program_.device().backend()), cells_(program_.cells().size()), recordable_(program_.nodes().size(), 1), contained_(program_.nodes().size(), 0), replays_(replays && !recorder && program_.device().backend().least_replayed != 0), is_repeatable_((program_.updates().empty() || program_.swaps_buffers()) && program_.donations().empty()), repeat_state_(outer ? outer : &own_state_), log_(program_.device().backend()), work_places_(program_.nodes().size()), passing_(program_.nodes().size(), 0), view_offsets_(program_.nodes().size(), 0), versions_(cells_.size(), 0), all_nodes_(program_.nodes().size()) {
   const Program& program = program_;
   std::iota(all_nodes_.begin(), all_nodes_.end(), 0);
   if (recorder) clock_.emplace(program.device());
@@ -89,11 +89,12 @@ void Context::make_thunks(std::span<const int> passing, PendingKernels* around) 
   PendingKernels own(program_.device().backend()), &pending = around ? *around : own;
   thunks_.resize(program_.nodes().size());
   foresights_.resize(program_.nodes().size());
+  memory_.resize(program_.nodes().size());
   for (std::size_t i = 0; i < thunks_.size(); ++i) {
     const ProgramNode& node = program_.nodes()[i];
     if (node.is_view) continue;
     const int number = static_cast<int>(i);
-    NodeContext context(program_, number, cells_, pending, faults_, *repeat_state_, foresights_[i]);
+    NodeContext context(program_, number, cells_, pending, faults_, *repeat_state_, foresights_[i], memory_[i]);
     blame(program_, number, [&] {
       thunks_[i] = node.apply.op().make_thunk(node.apply, context);
       recordable_[i] = context.is_recordable();
@@ -122,6 +123,7 @@ void Context::make_thunks(std::span<const int> passing, PendingKernels* around) 
 
 std::vector<Array> Context::call(std::span<const Array> inputs, std::span<Array> given_up) {
   ++call_;
+  const WorkspaceScope not_of_who_calls(nullptr);
   CaptureScope* const capture = current_capture(program_.device().backend());
   if (capture && !program_.updates().empty()) refuse_captured_update();
   if (capture && program_.is_guarded()) throw GraphError("a Function with Options::nan_guard cannot be captured: it reads its results", "build it without for the capture");
@@ -150,12 +152,15 @@ std::vector<Array> Context::call(std::span<const Array> inputs, std::span<Array>
   return outputs;
 }
 
-void Context::step(std::span<Array> inputs, std::span<Array> targets) {
+void Context::step(std::span<Array> inputs, std::span<Array> targets, Arenas arenas) {
   ++call_;
   for (std::size_t i = 0; i < inputs.size(); ++i) CellAccess::set_array(cell(program_.inputs()[i]), std::move(inputs[i]));
   targets_ = targets;
+  lender_ = arenas == Arenas::kTheCallers ? current_workspace(program_.device().backend()) : nullptr;
+  const WorkspaceScope not_of_who_calls(nullptr);
   Binding* binding = &enter(0, bindings_, deciding_, all_nodes_);
   WorkLog* const log = current_log(program_.device().backend());
+  is_logged_step_ = log != nullptr;
   for (int number = 0, stage = 0; number < static_cast<int>(thunks_.size()); ++number) binding = run_step_of(*binding, number, stage, log);
   targets_ = {};
   for (std::size_t i = 0; i < targets.size(); ++i) {
@@ -174,6 +179,37 @@ void Context::step(std::span<Array> inputs, std::span<Array> targets) {
     if (value && value.shares_buffer_with(targets[i])) value = Array();
   }
   tidy();
+  if (lender_) give_up_arenas();
+}
+
+CallPlan Context::plan(std::span<const Shape> shapes) {
+  leave_stages();
+  set_known_layouts(program_, cells_);
+  for (std::size_t i = 0; i < shapes.size(); ++i) CellAccess::set_layout(cell(program_.inputs()[i]), shapes[i], contiguous_strides(shapes[i]));
+  Binding binding;
+  work_out(all_nodes_, binding);
+  return plan_of(program_, cells_, binding);
+}
+
+ThunkMemory Context::step_memory(std::span<const ArrayLayout> inputs) {
+  leave_stages();
+  for (std::size_t i = 0; i < inputs.size(); ++i) CellAccess::set_layout(cell(program_.inputs()[i]), *inputs[i].shape, *inputs[i].strides);
+  Binding binding;
+  work_out(all_nodes_, binding);
+  return {.workspace = binding.arena_bytes, .kept = binding.kept_bytes};
+}
+
+/// The cells' layouts are about to be others than the last call's: the next one sets them again.
+void Context::leave_stages() {
+  for (Stage& stage : stages_) stage.binding = nullptr;
+}
+
+void Context::give_up_arenas() {
+  for (Stage& stage : stages_) {
+    clear_placed(stage);
+    stage.arena = Array();
+  }
+  leave_stages();
 }
 
 bool Context::is_recordable() const { return std::all_of(recordable_.begin(), recordable_.end(), [](char is) { return is != 0; }); }
@@ -312,6 +348,8 @@ void Context::touch_cells(int number, WorkLog& log, std::uint32_t step) {
   };
   for (int input : node.inputs) touch(input, false);
   for (int output : node.outputs) touch(output, true);
+  const Place& work = work_places_[static_cast<std::size_t>(number)];
+  if (work.bytes != 0 && !is_logged_step_) log.touch(step, work.memory, work.bytes, true);
 }
 
 void Context::refuse_captured_update() const {
@@ -351,10 +389,32 @@ Binding& Context::bind(BindingTable& table, std::span<const int> deciding, std::
     CellAccess::set_layout(cell(number), array.shape(), array.strides());
     binding->key.push_back({number, array.shape(), array.strides(), cell(number).version()});
   }
-  Binder(program_, cells_).bind(nodes, *binding);
+  work_out(nodes, *binding);
   require_memory(program_, plan_of(program_, cells_, *binding), *binding, held_bytes());
-  compile_ahead(*binding);
   return table.add(std::move(binding));
+}
+
+/// A workspace's bytes follow from the kernel that is launched, and which that is from what there is compiled: so kernels come before the places.
+void Context::work_out(std::span<const int> nodes, Binding& binding) {
+  Binder binder(program_, cells_);
+  binder.bind(nodes, binding);
+  compile_ahead(binding);
+  foresee_memory(binding);
+  binder.place(binding);
+}
+
+/// As with kernels: what fails here a thunk says again when it runs.
+void Context::foresee_memory(Binding& binding) const {
+  for (int number : binding.nodes) {
+    const auto& memory = memory_[static_cast<std::size_t>(number)];
+    if (!memory || std::binary_search(binding.passing.begin(), binding.passing.end(), number)) continue;
+    try {
+      const ThunkMemory needed = memory();
+      if (needed.workspace != 0) binding.work.push_back({number, needed.workspace, 0});
+      binding.kept_bytes += needed.kept;
+    } catch (const Error&) {
+    }
+  }
 }
 
 /// Kernels that no guess foresaw, and that thunks would compile one after the other when they run. What fails here is left to them: a thunk that asks again throws
@@ -377,10 +437,10 @@ void Context::compile_ahead(const Binding& binding) {
   }
 }
 
-/// What a call with other layouts gives up: arenas, and results that the caller let go of.
+/// What a call with other layouts gives up: arenas, also thunks', and results that the caller let go of.
 std::size_t Context::held_bytes() const {
   std::size_t bytes = 0;
-  for (const Stage& stage : stages_) bytes += stage.arena ? stage.arena.nbytes() : 0;
+  for (const Stage& stage : stages_) bytes += (stage.arena ? stage.arena.nbytes() : 0) + (stage.binding ? stage.binding->kept_bytes : 0);
   for (std::size_t i = 0; i < cells_.size(); ++i) {
     const Array& array = cells_[i].array();
     if (program_.cells()[i].role == CellRole::kOutput && array && array.is_unique()) bytes += array.nbytes();
@@ -396,6 +456,9 @@ void Context::apply(const Binding& binding, Stage& stage, std::size_t arena_byte
     }
   }
   for (int node : binding.nodes) passing_[static_cast<std::size_t>(node)] = 0;
+  for (const auto* nodes : {&binding.nodes, &binding.waiting}) {
+    for (int node : *nodes) work_places_[static_cast<std::size_t>(node)] = {};
+  }
   for (int node : binding.passing) passing_[static_cast<std::size_t>(node)] = 1;
   for (const Binding::View& view : binding.views) view_offsets_[static_cast<std::size_t>(view.node)] = view.offset;
   clear_placed(stage);
@@ -406,6 +469,7 @@ void Context::apply(const Binding& binding, Stage& stage, std::size_t arena_byte
     CellAccess::set_array(target, stage.arena.view(target.dtype(), target.shape(), target.strides(), offset));
     stage.placed.push_back(place.cell);
   }
+  for (const Binding::Work& work : binding.work) work_places_[static_cast<std::size_t>(work.node)] = {static_cast<std::byte*>(stage.arena.data()) + work.offset, work.bytes};
   stage.binding = &binding;
 }
 
@@ -420,6 +484,7 @@ void Context::allocate_arena(const Binding& binding, Stage& stage, std::size_t b
   if (stage.arena && bytes <= have && bytes >= have / 4) return;
   stage.arena = Array();  // before the new one is asked for
   ++repeat_state_->changes;
+  const WorkspaceScope scope(lender_);
   const auto allocate = [&] { stage.arena = Array::empty(Shape{static_cast<std::int64_t>(bytes)}, uint8, program_.device()); };
   if (binding.largest_node < 0) allocate();
   else blame(program_, binding.largest_node, allocate);
@@ -457,7 +522,7 @@ void Context::run_node(int number, bool is_sized) {
     try {
       if (recorder_) recorder_->begin(*clock_, program_, number);
       begin_outputs(node, is_sized);
-      thunks_[at]();
+      run_thunk(at);
       check_outputs(node, is_sized);
       if (recorder_) recorder_->end(*clock_, number, cells_, program_);
     } catch (Error& error) {
@@ -465,6 +530,16 @@ void Context::run_node(int number, bool is_sized) {
       throw;
     }
   });
+}
+
+/// With its workspace. Steps of a loop that go to a log run side by side, where they would wait for each other if all had one: they have theirs from the log (WorkLog::take).
+void Context::run_thunk(std::size_t node) {
+  const Place& place = work_places_[node];
+  if (place.bytes == 0 || is_logged_step_) return thunks_[node]();
+  workspace_.begin(place.memory, place.bytes);
+  const WorkspaceScope scope(&workspace_);
+  thunks_[node]();
+  if (!workspace_.is_free()) throw GraphError("the thunk keeps memory of its workspace, which is other nodes' when it has run", "let go of Arrays when it returns");
 }
 
 /// "x float32 (3, 4) strides (1, 3)"; strides where the value is not in C order.

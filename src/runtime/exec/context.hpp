@@ -3,24 +3,29 @@
 //
 // A call with layouts that a kept Binding has compares them, patches pointers and runs the thunks: it infers nothing,
 // hashes nothing and allocates only for outputs that the caller still holds from before. Any other call binds first:
-// shapes are inferred node by node, buffers sized, temporaries placed in one arena a stage (see binding.hpp).
+// shapes are inferred node by node, missing kernels compiled, thunks asked what they need while they run, and then temporaries
+// and thunks' workspaces placed in one arena a stage (see binding.hpp).
 //
 // Where a launch costs more than noting it (Backend::least_replayed) the thunks' work is noted in a log and replayed (replay.hpp).
 // In a thread that captures a stream the work goes to that stream; the Context then belongs to the captured graph, which
 // writes its buffers at each launch, and must not be called again.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include <damo/call_plan.hpp>
 #include <damo/thunk.hpp>
 #include "runtime/exec/binding.hpp"
 #include "runtime/exec/fault_flag.hpp"
 #include "runtime/exec/profile.hpp"
 #include "runtime/exec/program.hpp"
 #include "runtime/exec/repeat_state.hpp"
+#include "runtime/kernel/layout.hpp"
+#include "runtime/memory/workspace.hpp"
 #include "runtime/stream/work_log.hpp"
 
 namespace damo {
@@ -39,7 +44,13 @@ class Context {
 
   /// A call within another Context's call, whose log, capture and blame it shares; the Program has no shared variables and is built with share_results. inputs: taken.
   /// targets: by result, C order, where its values go; what is empty gets the result. Throws ShapeError for a target of another shape.
-  void step(std::span<Array> inputs, std::span<Array> targets);
+  /// arenas: kTheCallers: in the workspace of the thunk that calls this, for this step alone.
+  enum class Arenas : std::uint8_t { kOwn, kTheCallers };
+  void step(std::span<Array> inputs, std::span<Array> targets, Arenas arenas = Arenas::kOwn);
+  /// What a call with inputs of these shapes, in C order, takes; nothing runs. Throws ShapeError as a call would.
+  CallPlan plan(std::span<const Shape> shapes);
+  /// What a step with inputs of these layouts takes, for the thunk that calls it to tell (ThunkContext::foresee_memory); workspace: its arenas. Kernels for it are compiled.
+  ThunkMemory step_memory(std::span<const ArrayLayout> inputs);
   /// Whether all its thunks have promised ThunkContext::promise_recordable.
   bool is_recordable() const;
   /// The same of ThunkContext::promise_repeatable.
@@ -67,6 +78,10 @@ class Context {
   void look(int view);
   Binding& enter(std::size_t stage, BindingTable& table, std::span<const int> deciding, std::span<const int> nodes);
   Binding& bind(BindingTable& table, std::span<const int> deciding, std::span<const int> nodes);
+  void work_out(std::span<const int> nodes, Binding& binding);
+  void foresee_memory(Binding& binding) const;
+  void leave_stages();
+  void give_up_arenas();
   void compile_ahead(const Binding& binding);
   void apply(const Binding& binding, Stage& stage, std::size_t arena_bytes);
   void clear_placed(Stage& stage);
@@ -75,6 +90,7 @@ class Context {
   void set_owned(int cell);
   const Array* target_of(int cell) const;
   void run_node(int node, bool is_sized);
+  void run_thunk(std::size_t node);
   std::vector<std::string> describe_operands(const ProgramNode& node) const;
   void begin_outputs(const ProgramNode& node, bool is_sized);
   void begin_update(const ProgramUpdate& update);
@@ -92,9 +108,12 @@ class Context {
   std::optional<ProfileRecorder::Clock> clock_;
   Stream default_stream_;
   FaultFlag faults_;
+  Workspace workspace_;  // of the node that runs
+  Workspace* lender_ = nullptr;  // where the arenas of the step in progress come from; null: the pool
   std::vector<Cell> cells_;
   std::vector<Thunk> thunks_;               // by node; empty for views
   std::vector<Foresight> foresights_;       // by node
+  std::vector<std::function<ThunkMemory()>> memory_;  // by node; empty: it needs none
   std::vector<char> recordable_;            // by node: its thunk's work may wait for others'
   std::vector<char> contained_;             // by node: its thunk's work touches what its cells have and nothing else
   bool replays_;
@@ -104,6 +123,12 @@ class Context {
   RepeatState own_state_, *repeat_state_;   // the outer Context's, if there is one
   std::vector<const void*> addresses_;      // of the call in progress
   WorkLog log_;
+  struct Place {
+    std::byte* memory = nullptr;
+    std::size_t bytes = 0;
+  };
+  std::vector<Place> work_places_;          // by node: of its workspace
+  bool is_logged_step_ = false;             // the step in progress is noted in the log of the Context around
   std::vector<char> passing_;               // by node: the output is the input itself in this call
   std::vector<std::int64_t> view_offsets_;  // by node
   std::vector<std::uint32_t> versions_;     // by cell: that it was bound with

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "runtime/exec/call_plan.hpp"
 #include "runtime/stream/capture.hpp"
 
 namespace damo {
@@ -101,13 +100,16 @@ std::string Executor::label(std::size_t input) const {
   return "input " + std::to_string(input) + (cell.name.empty() ? "" : " (" + cell.name + ")");
 }
 
-CallPlan Executor::plan(std::span<const Shape> shapes) const {
+CallPlan Executor::plan(std::span<const Shape> shapes) {
   check_count(shapes.size());
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     const TensorType& type = program_->cells()[static_cast<std::size_t>(program_->inputs()[i])].type;
     if (!shapes[i].is_known() || !type.accepts(type.dtype, shapes[i])) throw ShapeError(label(i) + " must be " + to_string(type) + ", the plan is for " + to_string(shapes[i]));
   }
-  return plan_call(*program_, shapes);
+  std::unique_ptr<Context> context = acquire();
+  const CallPlan plan = context->plan(shapes);
+  release(std::move(context));
+  return plan;
 }
 
 void Executor::check(std::span<const Array> inputs) const {

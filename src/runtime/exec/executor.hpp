@@ -23,7 +23,7 @@ class Executor {
   /// the donated ones may become results.
   std::vector<Array> call(std::span<const Array> inputs, std::span<Array> given_up = {});
   /// See Function::plan.
-  CallPlan plan(std::span<const Shape> shapes) const;
+  CallPlan plan(std::span<const Shape> shapes);
   const Program& program() const { return *program_; }
   Profile profile() const;
   /// Frees temporaries and kept outputs of contexts that are not running.

@@ -22,7 +22,7 @@ struct MemoryPlan {
   using MayFollow = std::function<bool(std::size_t later, std::size_t earlier)>;
 
   /// may_follow: empty: always. It is not asked where there are more than kMostAsked.
-  static constexpr std::size_t kMostAsked = 512;
+  static constexpr std::size_t kMostAsked = 1024;
   explicit MemoryPlan(std::span<const Lifetime> lifetimes, const MayFollow& may_follow = {});
 };
 

@@ -1,6 +1,7 @@
 // NodeContext: the ThunkContext of one node. PendingKernels: what all nodes of a Function asked for, those of graphs within its graph too, compiled together.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -46,8 +47,8 @@ class PendingKernels {
 
 class NodeContext final : public ThunkContext {
  public:
-  NodeContext(Program& program, int node, std::vector<Cell>& cells, PendingKernels& pending, FaultFlag& faults, RepeatState& repeat_state, Foresight& foresight)
-      : program_(program), node_(node), cells_(cells), pending_(pending), faults_(faults), repeat_state_(repeat_state), foresight_(foresight) {}
+  NodeContext(Program& program, int node, std::vector<Cell>& cells, PendingKernels& pending, FaultFlag& faults, RepeatState& repeat_state, Foresight& foresight, std::function<ThunkMemory()>& memory)
+      : program_(program), node_(node), cells_(cells), pending_(pending), faults_(faults), repeat_state_(repeat_state), foresight_(foresight), memory_(memory) {}
 
   Cell& storage(const Variable& variable) override;
   Device device() const override { return program_.device(); }
@@ -64,6 +65,7 @@ class NodeContext final : public ThunkContext {
     foresight_ = std::move(kernels);
     is_guessed_ = false;
   }
+  void foresee_memory(std::function<ThunkMemory()> memory) override { memory_ = std::move(memory); }
   void* fault_flag() override { return faults_.address(); }
   RepeatState& repeat_state() override { return repeat_state_; }
   PendingKernels& pending() override { return pending_; }
@@ -87,6 +89,7 @@ class NodeContext final : public ThunkContext {
   FaultFlag& faults_;
   RepeatState& repeat_state_;
   Foresight& foresight_;
+  std::function<ThunkMemory()>& memory_;
 };
 
 }  // namespace damo

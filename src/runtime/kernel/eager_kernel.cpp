@@ -72,6 +72,12 @@ std::unique_ptr<EagerKernel::Binding> EagerKernel::bind(const Call& call) {
   return binding;
 }
 
+std::size_t EagerKernel::scratch_bytes(std::span<const ArrayLayout> layouts, const Shape& space, std::uint32_t reduced_axes) {
+  BoundKernel bound(kernel_);
+  bound.bind(space, layouts, false, reduced_axes);
+  return bound.scratch_bytes();
+}
+
 void EagerKernel::keep(std::unique_ptr<Binding> binding) {
   std::unique_ptr<Binding> oldest;  // freed when the lock is gone
   const std::lock_guard lock(mutex_);

@@ -28,6 +28,8 @@ class EagerKernel {
   /// Of a spec that reduces: inputs and outputs, which have one shape, broadcast to space; bit a of reduced_axes: axis a.
   void run(std::span<const EagerInput> inputs, std::span<const Array> outs, const Shape& space, std::uint32_t reduced_axes);
   void run(std::span<const EagerInput> inputs, const Array& out, const Shape& space, std::uint32_t reduced_axes) { run(inputs, std::span(&out, 1), space, reduced_axes); }
+  /// The scratch of a run with arrays of these layouts, of the inputs and of the outputs, none of which is another one.
+  std::size_t scratch_bytes(std::span<const ArrayLayout> layouts, const Shape& space, std::uint32_t reduced_axes);
 
  private:
   struct Call {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include <damo/array.hpp>
 #include <damo/log.hpp>
 #include "runtime/array/array_layout.hpp"
 #include "runtime/kernel/cache.hpp"
 #include "runtime/kernel/dialect.hpp"
+#include "runtime/memory/workspace.hpp"
 #include "runtime/stream/work_log.hpp"
 
 namespace damo {
@@ -149,6 +149,7 @@ bool BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays, 
   launches_.clear();
   unaligned_.clear();
   undecided_.reset();
+  scratch_bytes_ = zeroed_bytes_ = 0;
   const KernelSpec& spec = kernel_->spec();
   Geometry geometry = geometry_of(spec, space, arrays, reduced_axes);
   if (geometry.count == 0 || (spec.scans() && geometry.reduced.count == 0)) return true;
@@ -214,9 +215,9 @@ void BoundKernel::bind_finish(const Shape& space, std::span<const ArrayLayout> a
   }
 }
 
-void BoundKernel::note_finish(WorkLog& log, const Array& scratch) const {
+void BoundKernel::note_finish(WorkLog& log, const Scratch& scratch) const {
   log.split_step();
-  log.touch(scratch.data(), scratch.nbytes(), false);
+  log.touch(scratch.data(), scratch.bytes(), false);
   for (const Finished& array : finished_) log.touch(static_cast<const std::byte*>(array.address) + array.first, array.bytes, array.writes);
 }
 
@@ -244,9 +245,8 @@ void BoundKernel::launch(void* stream, bool is_last) {
 
 void BoundKernel::run(void* stream, bool is_last) {
   Backend& backend = kernel_->backend();
-  Array scratch;
+  const Scratch scratch(backend, scratch_bytes_);
   if (scratch_bytes_ > 0) {
-    scratch = Array::empty({static_cast<std::int64_t>(scratch_bytes_)}, uint8, Device(&backend));
     block_.set_scratch(scratch.data());
     const std::uint64_t zero = 0;
     if (zeroed_bytes_ > 0) backend.fill(scratch.data(), &zero, sizeof zero, zeroed_bytes_ / sizeof zero, stream);

@@ -26,6 +26,7 @@ namespace damo {
 class LaunchClock;
 class ScheduleTrial;
 class ScheduleTrials;
+class Scratch;
 class WorkLog;
 
 /// Who chose how a kernel shares its work out.
@@ -125,6 +126,8 @@ class BoundKernel {
   void set_value(int parameter, std::uint64_t bits) {
     if (!launches_.empty()) block_.set_value(parameters_[static_cast<std::size_t>(parameter)], bits);
   }
+  /// What a launch needs beside its arrays: a Scratch.
+  std::size_t scratch_bytes() const { return scratch_bytes_; }
   /// is_last: nothing follows in the node's step of a log, so that joins left to a second launch are waited for by their readers alone.
   void launch(void* stream, bool is_last = false);
 
@@ -165,7 +168,7 @@ class BoundKernel {
   void end(const ScheduleTrial& trial);
   void take(const SpecKernel::Variant& variant, const Undecided& undecided);
   void bind_finish(const Shape& space, std::span<const ArrayLayout> arrays, std::uint32_t reduced_axes);
-  void note_finish(WorkLog& log, const Array& scratch) const;
+  void note_finish(WorkLog& log, const Scratch& scratch) const;
 
   const std::vector<Launch>& unaligned_launches();
 

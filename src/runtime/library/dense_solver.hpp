@@ -1,6 +1,7 @@
 // DenseSolver: what LAPACK does on one kind of device: factors of matrices, systems of equations, eigenvalues, singular values. Made at the
 // first use (SolverLibrary), so that a process that factors nothing loads nothing. decompositions/decomposition.hpp says what Damo makes of it.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -23,6 +24,8 @@ struct MatrixStack {
 struct SolverFailure {
   std::int64_t matrix = 0, info = 0;
 };
+
+enum class SolverMethod : std::uint8_t { kCholesky, kLu, kLuSolve, kTriangularSolve, kQr, kQrVectors, kSvd, kEigh };
 
 /// All work is in the order of the default stream; methods that can fail wait for it. No stack is empty. Thread-safe. DeviceError: extents that do not fit
 /// in 32 bits, and what the library reports.
@@ -50,6 +53,8 @@ class DenseSolver {
   virtual Result svd(const MatrixStack& a, void* values, const MatrixStack& u, const MatrixStack& vt) = 0;
   /// a: symmetric, of which the lower triangle is read; becomes its eigenvectors; values: ascending.
   virtual Result eigh(const MatrixStack& a, void* values) = 0;
+  /// What a method takes of the device's memory (workspace.hpp) beside its operands, for a of these extents, whose address is not looked at. vectors: kQrVectors: reflections; kSvd: columns of u.
+  virtual std::size_t workspace_bytes(SolverMethod method, const MatrixStack& a, std::int64_t vectors = 0) = 0;
 };
 
 class SolverLibrary final : public Companion {

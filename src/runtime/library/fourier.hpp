@@ -2,6 +2,7 @@
 // scaled. ops/fourier says what Damo makes of it.
 #pragma once
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -39,6 +40,8 @@ class FourierEngine {
   /// In order of the default stream. from, whose numbers of what becomes real have imaginary parts of 0 where they are their own mirror images, is lost where the result is
   /// real; else it may be to. No extent is 0. DeviceError for extents beyond 32 bits, and what the library reports.
   virtual void run(const FourierTransform& transform, void* from, void* to) = 0;
+  /// What a run takes of the device's memory (workspace.hpp) for itself.
+  virtual std::size_t workspace_bytes(const FourierTransform&) { return 0; }
 };
 
 class FourierLibrary final : public Companion {

@@ -17,6 +17,7 @@ class MatrixLibrary final : public Companion {
   explicit MatrixLibrary(Backend& backend) : backend_(backend), engine_(backend.make_matrix_engine()) {}
   static std::shared_ptr<MatrixLibrary> of(Backend& backend) { return backend.companion<MatrixLibrary>(); }
 
+  Backend& backend() const { return backend_; }
   /// Null: all products are computed by kernels of Damo's own.
   const MatrixEngine* engine() const { return engine_.get(); }
   /// The dtype that operands are to be converted to, and in which the result then comes; the same where they may stay.

@@ -2,12 +2,13 @@
 
 #include "runtime/memory/host_ranges.hpp"
 #include "runtime/memory/memory_pool.hpp"
+#include "runtime/memory/workspace.hpp"
 
 namespace damo {
 
-Buffer::Buffer(Backend& backend, void* data, std::size_t bytes, bool pooled, OnRelease on_release, void* context)
+Buffer::Buffer(Backend& backend, void* data, std::size_t bytes, Source source, OnRelease on_release, void* context)
     : generation_(backend.generation()),
-      pooled_(pooled),
+      source_(source),
       backend_(backend),
       data_(data),
       bytes_(bytes),
@@ -20,9 +21,18 @@ void Buffer::operator delete(void* record, MemoryPool& pool) noexcept { pool.kee
 bool Buffer::is_lost() const { return generation_ != backend_.generation(); }
 
 Buffer* Buffer::allocate(Backend& backend, std::size_t bytes, std::string_view wanted_by) {
+  Workspace* const workspace = current_workspace(backend);
+  if (void* data = workspace ? workspace->take(bytes) : nullptr) {
+    try {
+      return new (backend.pool()) Buffer(backend, data, bytes, Source::kWorkspace, nullptr, workspace);
+    } catch (...) {
+      workspace->give_back(data);
+      throw;
+    }
+  }
   void* data = backend.pool().allocate(bytes, wanted_by);
   try {
-    return new (backend.pool()) Buffer(backend, data, bytes, true, nullptr, nullptr);
+    return new (backend.pool()) Buffer(backend, data, bytes, Source::kPool, nullptr, nullptr);
   } catch (...) {
     backend.pool().release(data, bytes);
     throw;
@@ -30,7 +40,7 @@ Buffer* Buffer::allocate(Backend& backend, std::size_t bytes, std::string_view w
 }
 
 Buffer* Buffer::adopt(Backend& backend, void* data, std::size_t bytes, OnRelease on_release, void* context) {
-  auto* const buffer = new (backend.pool()) Buffer(backend, data, bytes, false, on_release, context);
+  auto* const buffer = new (backend.pool()) Buffer(backend, data, bytes, Source::kOther, on_release, context);
   try {
     if (backend.kind() != DeviceKind::kCuda) add_host_range(data, bytes);
   } catch (...) {
@@ -47,8 +57,9 @@ void Buffer::join(StreamSet streams) noexcept {
 }
 
 void Buffer::destroy() noexcept {
-  if (pooled_ && !is_lost()) backend_.pool().release(data_, bytes_, streams_.load(std::memory_order_relaxed));
-  if (!pooled_ && backend_.kind() != DeviceKind::kCuda) remove_host_range(data_, bytes_);
+  if (source_ == Source::kPool && !is_lost()) backend_.pool().release(data_, bytes_, streams_.load(std::memory_order_relaxed));
+  if (source_ == Source::kWorkspace) static_cast<Workspace*>(context_)->give_back(data_);
+  if (source_ == Source::kOther && backend_.kind() != DeviceKind::kCuda) remove_host_range(data_, bytes_);
   if (on_release_ != nullptr) on_release_(context_);
   MemoryPool& pool = backend_.pool();
   this->~Buffer();

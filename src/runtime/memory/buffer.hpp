@@ -1,5 +1,6 @@
-// Buffer: one allocation that arrays share, with its count of owners. Either memory of the device's pool, which gets it
-// back with the last owner, or another's memory, whose owner is told then. Made with one owner. Thread-safe.
+// Buffer: one allocation that arrays share, with its count of owners. Either memory of the device's pool, or a piece of the
+// thread's workspace (workspace.hpp), which get it back with the last owner, or another's memory, whose owner is told then.
+// Made with one owner. Thread-safe.
 // See tests/runtime/array/array_test.cpp.
 #pragma once
 #include <atomic>
@@ -19,7 +20,8 @@ class Buffer {
   /// Called once when the last owner is gone.
   using OnRelease = void (*)(void* context) noexcept;
 
-  /// From the device's pool; 0 bytes give a Buffer of null data. Throws OutOfMemoryError.
+  /// From the thread's workspace if there is one with room, else from the device's pool; 0 bytes give a Buffer of null data.
+  /// Throws OutOfMemoryError.
   static Buffer* allocate(Backend& backend, std::size_t bytes, std::string_view wanted_by = {});
   /// Memory of another owner. on_release may be null.
   static Buffer* adopt(Backend& backend, void* data, std::size_t bytes, OnRelease on_release = nullptr,
@@ -52,13 +54,14 @@ class Buffer {
   Backend& backend() const { return backend_; }
   void* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
-  /// From the pool, not another's.
-  bool is_pooled() const { return pooled_; }
+  /// From the pool or a workspace, not another's.
+  bool is_own() const { return source_ != Source::kOther; }
   /// The device was reset since: the memory is gone.
   bool is_lost() const;
 
  private:
-  Buffer(Backend& backend, void* data, std::size_t bytes, bool pooled, OnRelease on_release, void* context);
+  enum class Source : std::uint8_t { kPool, kWorkspace, kOther };
+  Buffer(Backend& backend, void* data, std::size_t bytes, Source source, OnRelease on_release, void* context);
   ~Buffer() = default;
   /// A Buffer has host memory that one before it had: MemoryPool::take_record.
   static void* operator new(std::size_t bytes, MemoryPool& pool);
@@ -69,12 +72,12 @@ class Buffer {
   std::atomic<int> owners_ = 1;
   std::uint32_t generation_;
   std::atomic<StreamSet> streams_ = 0;
-  bool pooled_;
+  Source source_;
   Backend& backend_;
   void* data_;
   std::size_t bytes_;
   OnRelease on_release_;
-  void* context_;
+  void* context_;  // of a piece of a workspace that
 };
 
 /// One more owner of the buffer, for what holds anything alive.
