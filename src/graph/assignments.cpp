@@ -33,7 +33,7 @@ class Substitution {
  public:
   explicit Substitution(std::span<const Assignment> givens) {
     for (const auto& [variable, value] : givens) {
-      if (!variable) throw GraphError("givens: the variable to replace is an empty Variable");
+      if (!variable) throw GraphError("givens: the variable to replace is an empty Variable", "assign it before it is used");
       const std::string label = "givens: " + describe(variable);
       if (!value) refuse(label + " is replaced by an empty Variable", variable, "give an expression");
       check_fits("givens: what replaces", variable, value);
@@ -105,7 +105,7 @@ class Substitution {
 void check_updates(std::span<const Assignment> updates) {
   std::unordered_set<std::size_t> seen;
   for (const auto& [variable, value] : updates) {
-    if (!variable) throw GraphError("updates: the variable is an empty Variable");
+    if (!variable) throw GraphError("updates: the variable is an empty Variable", "make it by shared(name, array)");
     const std::string label = "updates: " + describe(variable);
     if (!variable.is_shared()) refuse(label + " is not a shared variable", variable, "make it by shared(name, array)");
     if (!value) refuse(label + ": its new value is an empty Variable", variable, "give an expression");

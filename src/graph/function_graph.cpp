@@ -47,7 +47,7 @@ void verify_claims(const FunctionGraph& graph, NodeId node) {
 
 void check_replacement(const TensorType& from, const TensorType& to) {
   if (from.dtype == to.dtype && from.rank() == to.rank()) return;
-  throw TypeError("rewrite: a " + to_string(from) + " cannot be replaced by a " + to_string(to));
+  throw TypeError("rewrite: a " + to_string(from) + " cannot be replaced by a " + to_string(to), "give a value of the same dtype and rank: cast or dimshuffle it");
 }
 
 /// The number of each node's first value; a node's values are numbered consecutively. Nodes that lie side by side have their entries side by side, as neighbours
@@ -105,7 +105,7 @@ void FunctionGraph::check_inputs(std::span<const Variable> inputs) const {
   std::unordered_set<std::size_t> seen;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Variable& input = inputs[i];
-    if (!input) throw GraphError("function: input " + std::to_string(i) + " is an empty Variable");
+    if (!input) throw GraphError("function: input " + std::to_string(i) + " is an empty Variable", "assign it before it is used");
     if (input.is_constant()) bad_graph(which(i, input, "input") + " is a constant", input, "leave it out: its value is in the graph");
     if (input.is_shared()) bad_graph(which(i, input, "input") + " is a shared variable", input, "leave it out: a Function finds those of its graph itself");
     if (input.has_owner()) {
@@ -125,7 +125,7 @@ void FunctionGraph::copy(std::span<const Variable> inputs, std::span<const Varia
     inputs_.push_back(value);
   }
   for (std::size_t i = 0; i < results.size(); ++i) {
-    if (!results[i]) throw GraphError("function: output " + std::to_string(i) + " is an empty Variable");
+    if (!results[i]) throw GraphError("function: output " + std::to_string(i) + " is an empty Variable", "assign it before it is used");
   }
   std::vector<Variable> outputs(results.begin(), results.end());
   for (const Assignment& update : updates) outputs.push_back(update.value);
@@ -278,7 +278,7 @@ NodeId FunctionGraph::add(const OpPtr& op, std::span<const ValueId> inputs, Sour
   for (ValueId value : inputs) placeholders.push_back(constant(value) ? damo::constant(*constant(value)) : input(type(value), name(value)));
   const Apply node = op->apply(placeholders, where);
   if (node.op_ptr() != op || node.inputs().size() != inputs.size()) {
-    throw GraphError("op " + op->name() + " changes its inputs in make_node; add the ops that it wants yourself");
+    throw GraphError("op " + op->name() + " changes its inputs in make_node", "add the ops that it wants before it");
   }
   std::vector<TensorType> types;
   for (const Variable& output : node.outputs()) types.push_back(output.type());
@@ -349,8 +349,8 @@ void FunctionGraph::set_op(NodeId node, const OpPtr& op) {
 }
 
 void FunctionGraph::set_shared(ValueId value, SharedPtr storage) {
-  if (!shared(value)) throw GraphError("set_shared: the value is no shared variable");
-  if (!storage) throw TypeError("set_shared: the storage is not there");
+  if (!shared(value)) throw GraphError("set_shared: the value is no shared variable", "ask shared(value) first");
+  if (!storage) throw TypeError("set_shared: the storage is not there", "give that of a Variable made by shared(name, array)");
   set_extras(value, {name(value), std::move(storage)});
 }
 

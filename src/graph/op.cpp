@@ -6,6 +6,7 @@
 #include <typeinfo>
 
 #include "graph/base/computed_dtype.hpp"
+#include "graph/base/counted.hpp"
 #include "graph/node_observer.hpp"
 #include "graph/user_line.hpp"
 #include "graph/op_claims.hpp"
@@ -24,8 +25,6 @@ struct PropPrinter {
     return text + "]";
   }
 };
-
-std::string were_given(int count) { return std::to_string(count) + (count == 1 ? " was given" : " were given"); }
 
 /// Numbers by their bits: 0.0 and -0.0 are different parameters, and a NaN is the same as itself.
 bool is_same(const Props& a, const Props& b) {
@@ -48,13 +47,13 @@ std::string to_string(const Props& props) {
 
 const Variable& Inputs::at(int i) const {
   if (i < 0 || i >= size()) {
-    throw GraphError("input " + std::to_string(i) + " is missing: " + were_given(size()));
+    throw GraphError("input " + std::to_string(i) + " is missing: " + were_given(size()), "call it with more, or ask size() in make_node");
   }
   return variables_[static_cast<std::size_t>(i)];
 }
 
 void Inputs::require_count(int n) const {
-  if (size() != n) throw GraphError("takes " + std::to_string(n) + (n == 1 ? " input, " : " inputs, ") + were_given(size()));
+  if (size() != n) throw GraphError("takes " + counted(n, "input") + ", " + were_given(size()));
 }
 
 Shapes Op::infer_shape(const Apply& node, std::span<const Shape>) const {
@@ -112,6 +111,7 @@ Apply Op::apply(std::span<const Variable> inputs, SourceLine own_line) const {
   } catch (Error& error) {
     std::vector<std::string> operands;
     for (const Variable& input : inputs) operands.push_back(describe(input));
+    add_name(error, name());
     error.add_operands(std::move(operands));
     if (where) error.add_where(name() + " built at " + to_string(where));
     throw;
@@ -126,7 +126,7 @@ void require_dtype(const Variable& variable, DType dtype) {
 
 void require_rank(const Variable& variable, int rank) {
   if (variable.rank() == rank) return;
-  throw ShapeError(describe(variable) + " must have " + std::to_string(rank) + (rank == 1 ? " axis" : " axes") + ", it has " + std::to_string(variable.rank()));
+  throw ShapeError(describe(variable) + " must have " + std::to_string(rank) + (rank == 1 ? " axis" : " axes") + ", it has " + std::to_string(variable.rank()), variable.rank() < rank ? "expand_dims or reshape gives it more" : "squeeze, flatten or reshape gives it fewer");
 }
 
 }  // namespace damo

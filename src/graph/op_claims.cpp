@@ -7,7 +7,7 @@ namespace {
 
 void check_input(const Op& op, const std::string& claim, int input, std::size_t inputs) {
   if (input == -1 || (input >= 0 && static_cast<std::size_t>(input) < inputs)) return;
-  throw GraphError(op.name() + ": " + claim + " input " + std::to_string(input) + ", which is not there: the node has " + std::to_string(inputs));
+  throw GraphError(op.name() + ": " + claim + " input " + std::to_string(input) + ", which is not there: the node has " + std::to_string(inputs), "count inputs from 0; -1 is none");
 }
 
 void check_same(const std::string& label, const TensorType& from, const TensorType& to, const char* remedy) {

@@ -62,6 +62,17 @@ Called::~Called() {
 
 std::string called_by_user(std::string_view own) { return std::string(users_function.empty() ? own : users_function); }
 
+void add_name(Error& error, std::string_view op) {
+  if (!dynamic_cast<const UserError*>(&error)) return;
+  ErrorParts parts = error.parts();
+  const std::string_view message = parts.message;
+  // "nn::BatchNorm: ..." and "same_as(1): ..." name somebody too, though no op
+  const bool has_name = speaks_of(message, message.substr(0, end_of_name(message))) || message.substr(0, message.find(": ")).find(' ') == std::string_view::npos;
+  if (has_name) return;
+  parts.message.insert(0, std::string(op) + ": ");
+  error = Error(std::move(parts));  // it stays the class that it is
+}
+
 void add_asked(Error& error, std::string_view function, std::initializer_list<const Operand*> operands) {
   std::vector<Variable> variables;
   SourceLine line;

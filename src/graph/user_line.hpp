@@ -51,6 +51,9 @@ class Called {
 /// In whose name an op speaks that looks at its data at the call: the function of a Called of this thread, else `own`.
 std::string called_by_user(std::string_view own);
 
+/// Begins a UserError's text with the name of the op that refused, unless it begins with a name already: "picky: takes 2 inputs, 1 was given".
+void add_name(Error& error, std::string_view op);
+
 /// Gives an error the name, the operands and the line of the function that was called, whatever op of those that it is made of has refused.
 void add_asked(Error& error, std::string_view function, std::initializer_list<const Operand*> operands);
 void add_asked(Error& error, std::string_view function, std::span<const Variable> operands, SourceLine line);

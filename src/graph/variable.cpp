@@ -41,7 +41,7 @@ Variable::~Variable() {
 }
 
 const TensorType& Variable::type() const {
-  if (!data_) throw GraphError("an empty Variable has no type");
+  if (!data_) throw GraphError("an empty Variable has no type", "assign it before it is used");
   return *data_->types[static_cast<std::size_t>(index_)];
 }
 
@@ -49,7 +49,7 @@ const TensorType& Variable::type() const {
 std::size_t Variable::id() const { return data_ ? reinterpret_cast<std::size_t>(&data_->types[static_cast<std::size_t>(index_)]) : 0; }
 
 Apply Variable::owner() const {
-  if (!has_owner()) throw GraphError("this Variable has no owner: it is an input, a constant or a shared variable");
+  if (!has_owner()) throw GraphError("this Variable has no owner: it is an input, a constant or a shared variable", "ask has_owner() first");
   return Apply(*this);
 }
 
@@ -88,9 +88,9 @@ Apply::Apply(const Op& op, std::vector<Variable> inputs, std::vector<TensorType>
   if (!shared) {
     throw GraphError("op " + op.name() + " is not shared", "make it with make_op<...>() and call that");
   }
-  if (outputs.empty()) throw GraphError("op " + op.name() + " has no output: an Apply needs at least one");
+  if (outputs.empty()) throw GraphError("op " + op.name() + " has no output: an Apply needs at least one", "let make_node give the types of its outputs");
   for (const Variable& input : inputs) {
-    if (!input) throw GraphError("op " + op.name() + " was given an empty Variable");
+    if (!input) throw GraphError("op " + op.name() + " was given an empty Variable", "assign it before it is used");
   }
   auto* data = new ApplyData;
   any_ = Variable(data, 0);  // which gives it up if there is no memory for what follows
@@ -112,7 +112,7 @@ void Apply::set_where(SourceLine where) const { any_.data_->where = where; }
 
 Variable Apply::output(int i) const {
   if (i < 0 || i >= output_count()) {
-    throw GraphError("op " + op().name() + " has no output " + std::to_string(i) + ": it has " + std::to_string(output_count()));
+    throw GraphError("op " + op().name() + " has no output " + std::to_string(i) + ": it has " + std::to_string(output_count()), "count them from 0");
   }
   return Variable(any_.data_, i);
 }
@@ -168,7 +168,7 @@ Variable tensor4(std::string name, DType dtype, SourceLine where) { return unkno
 Variable constant(ConstantData value, std::string name, SourceLine where) {
   const std::size_t wanted = static_cast<std::size_t>(value.type.dims.size()) * itemsize(value.type.dtype);
   if (!value.type.dims.is_known() || value.bytes.size() != wanted) {
-    throw ShapeError("a constant of type " + to_string(value.type) + " does not have " + std::to_string(value.bytes.size()) + " bytes");
+    throw ShapeError("a constant of type " + to_string(value.type) + " does not have " + std::to_string(value.bytes.size()) + " bytes", "give all extents, and the elements' bytes in C order");
   }
   Variable made = ApplyData::output(new ApplyData, 0);
   ApplyData* const data = ApplyData::of(made);

@@ -44,11 +44,13 @@ void Backend::fill_rows(const RowsFill& rows, void* stream) {
 }
 
 std::pair<std::string, std::size_t> Backend::share(void*) {
-  throw DeviceError(name_ + " cannot share memory with other processes");
+  throw DeviceError(name_ + " cannot share memory with other processes",
+                    "copy it to one that can: array.to(Device(\"cpu\"))");
 }
 
 void* Backend::open_shared(const std::string&, std::size_t) {
-  throw DeviceError(name_ + " cannot open memory of other processes");
+  throw DeviceError(name_ + " cannot open memory of other processes",
+                    "open it on a device of the kind that shared it");
 }
 
 void Backend::add_callback(void*, std::function<void()> function) { function(); }
@@ -57,7 +59,7 @@ std::unique_ptr<ReplayedWork> Backend::prepare_replay(const WorkLog&) { return n
 
 void Backend::capture_work(const WorkLog& log, void* stream) { log.run(stream); }
 
-void Backend::begin_capture(void*) { throw DeviceError(name_ + " cannot capture a stream"); }
+void Backend::begin_capture(void*) { throw DeviceError(name_ + " cannot capture a stream", "call without a capture"); }
 
 std::unique_ptr<CapturedWork> Backend::end_capture(void*) {
   throw InternalError("end of a capture that never began on " + name_);
@@ -198,7 +200,8 @@ bool within(const Dim3& extents, const std::int64_t (&limits)[3]) {
 
 void check_threads(const LoadedKernel& kernel, std::int64_t threads, std::int64_t of_device) {
   const std::string text = "block of " + std::to_string(threads) + " threads: ";
-  if (threads > of_device) refuse(kernel, text + kernel.backend->name() + " allows " + std::to_string(of_device));
+  if (threads > of_device) refuse(kernel, text + kernel.backend->name() + " allows " + std::to_string(of_device),
+                                "give the block fewer threads and the grid more blocks");
   if (kernel.max_threads_per_block > 0 && threads > kernel.max_threads_per_block) {
     refuse(
         kernel,
@@ -231,7 +234,8 @@ void check_launch(const LoadedKernel& kernel, const LaunchConfig& config) {
       kernel.static_shared_bytes > limits.max_shared_bytes - config.shared_bytes) {
     refuse(kernel, "shared memory of " + std::to_string(config.shared_bytes) + " bytes and " +
                        std::to_string(kernel.static_shared_bytes) + " in the kernel's text: " + kernel.backend->name() +
-                       " allows " + std::to_string(limits.max_shared_bytes) + " a block");
+                       " allows " + std::to_string(limits.max_shared_bytes) + " a block",
+           "work on smaller tiles");
   }
 }
 

@@ -64,7 +64,7 @@ TEST_P(CallErrorOnEachDevice, NamesAWrongDevice) {
 }
 
 TEST_P(CallErrorOnEachDevice, NamesAnEmptyArray) {
-  EXPECT_THAT(error(Array(), array({1, 2, 3})), StartsWith("input 0 (x) is an empty Array"));
+  EXPECT_THAT(error(Array(), array({1, 2, 3})), AllOf(StartsWith("input 0 (x) is an empty Array"), HasSubstr("check the Array with if (array)")));
 }
 
 TEST_P(CallErrorOnEachDevice, SaysThatTheFunctionHasMoved) {

@@ -72,8 +72,8 @@ TEST_F(FunctionGraphTest, SaysThatAnInputIsUnused) {
 }
 
 TEST_F(FunctionGraphTest, SaysThatAVariableIsEmpty) {
-  EXPECT_EQ(error({x_, {}}, {f_(x_)}), "function: input 1 is an empty Variable");
-  EXPECT_EQ(error({x_}, {f_(x_), {}}), "function: output 1 is an empty Variable");
+  EXPECT_EQ(error({x_, {}}, {f_(x_)}), "function: input 1 is an empty Variable\n  assign it before it is used");
+  EXPECT_EQ(error({x_}, {f_(x_), {}}), "function: output 1 is an empty Variable\n  assign it before it is used");
 }
 
 TEST_F(FunctionGraphTest, TakesInputsAndConstantsAsOutputs) {
@@ -104,7 +104,7 @@ TEST_F(FunctionGraphTest, RefusesAReplacementOfAnotherType) {
   const Variable i = vector("i", int32);
   FunctionGraph graph = graph_of({x_, i}, {f_(x_), g_(i)});
   EXPECT_EQ(error_of([&] { graph.replace(graph.outputs()[0], graph.outputs()[1]); }),
-            "rewrite: a float32 (?,) cannot be replaced by a int32 (?,)");
+            "rewrite: a float32 (?,) cannot be replaced by a int32 (?,)\n  give a value of the same dtype and rank: cast or dimshuffle it");
   EXPECT_THROW(graph.set_input(graph.owner(graph.outputs()[0]), 0, graph.inputs()[1]), TypeError);
 }
 

@@ -60,7 +60,7 @@ TEST(Op, PrintsProps) {
 TEST(Op, NamesOperandsAndLineOfAWrongNode) {
   const auto picky = make_op<PickyOp>();
   const Variable x = matrix("x"), i = vector("i", int32);
-  EXPECT_THAT(error_of([&] { picky(x); }), HasSubstr("takes 2 inputs, 1 was given\n  x float32 (?, ?)\n  picky built at "));
+  EXPECT_THAT(error_of([&] { picky(x); }), HasSubstr("picky: takes 2 inputs, 1 was given\n  x float32 (?, ?)\n  picky built at "));
   EXPECT_THAT(error_of([&] { picky(i, i); }), HasSubstr("i int32 (?,) must be float32\n"));
   EXPECT_THAT(error_of([&] { picky(i, i); }), HasSubstr("cast(x, float32) converts it"));
   EXPECT_THAT(error_of([&] { picky(x, x); }), HasSubstr("x float32 (?, ?) must have 1 axis, it has 2"));
@@ -70,7 +70,7 @@ TEST(Op, NamesOperandsAndLineOfAWrongNode) {
 TEST(Op, NamesAMissingInput) {
   const Variable x = vector("x");
   const Inputs inputs(std::span(&x, 1));
-  EXPECT_EQ(error_of([&] { inputs.at(1); }), "input 1 is missing: 1 was given");
+  EXPECT_EQ(error_of([&] { inputs.at(1); }), "input 1 is missing: 1 was given\n  call it with more, or ask size() in make_node");
   EXPECT_THROW(inputs.at(-1), GraphError);
 }
 

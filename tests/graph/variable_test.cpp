@@ -58,7 +58,7 @@ TEST(Variable, IsEmptyByDefault) {
   EXPECT_EQ(empty.name(), "");
   EXPECT_FALSE(empty.where());
   EXPECT_EQ(describe(empty), "(empty)");
-  EXPECT_EQ(error_of([&] { empty.type(); }), "an empty Variable has no type");
+  EXPECT_EQ(error_of([&] { empty.type(); }), "an empty Variable has no type\n  assign it before it is used");
 }
 
 TEST(Variable, CopiesAreTheSame) {
@@ -83,7 +83,7 @@ TEST(Variable, OutputsOfANodeDiffer) {
   y[1].set_name("second");
   EXPECT_EQ(y[0].name(), "");
   EXPECT_EQ(y[0].owner().output(1).name(), "second");
-  EXPECT_EQ(error_of([&] { y[0].owner().output(2); }), "op two has no output 2: it has 2");
+  EXPECT_EQ(error_of([&] { y[0].owner().output(2); }), "op two has no output 2: it has 2\n  count them from 0");
 }
 
 TEST(Variable, RemembersTheUsersLine) {
@@ -122,12 +122,12 @@ TEST(Variable, RefusesAnExtentThatIsNone) {
 
 TEST(Variable, RefusesAConstantWhoseBytesDoNotFill) {
   EXPECT_EQ(error_of([] { constant(ConstantData{{float32, {2}}, std::vector<std::byte>(7)}); }),
-            "a constant of type float32 (2,) does not have 7 bytes");
+            "a constant of type float32 (2,) does not have 7 bytes\n  give all extents, and the elements' bytes in C order");
   EXPECT_THROW(constant(ConstantData{{float32, {kUnknown}}, std::vector<std::byte>(4)}), ShapeError);
 }
 
 TEST(Variable, HasNoOwnerToGiveWhereNothingComputesIt) {
-  EXPECT_EQ(error_of([] { vector().owner(); }), "this Variable has no owner: it is an input, a constant or a shared variable");
+  EXPECT_EQ(error_of([] { vector().owner(); }), "this Variable has no owner: it is an input, a constant or a shared variable\n  ask has_owner() first");
 }
 
 TEST(Operand, RefusesAnEmptyVariable) {

@@ -22,7 +22,7 @@ Shape Shape::filled(int rank, std::int64_t extent) {
 void Shape::push_back(std::int64_t extent) { insert(rank_, extent); }
 
 void Shape::insert(int axis, std::int64_t extent) {
-  if (rank_ == kMaxRank) throw ShapeError("an array has at most " + std::to_string(kMaxRank) + " axes");
+  if (rank_ == kMaxRank) throw ShapeError("an array has at most " + std::to_string(kMaxRank) + " axes", "reshape or flatten puts some of them together");
   std::copy_backward(begin() + axis, end(), end() + 1);
   extents_[static_cast<std::size_t>(axis)] = extent;
   ++rank_;
@@ -103,7 +103,7 @@ Shape broadcast_shapes(std::span<const Shape> shapes) {
       if (extent == common || extent == 1) continue;
       if (common == 1) common = extent;
       else if (common == kUnknown) common = extent;
-      else if (extent != kUnknown) throw ShapeError(cannot_broadcast(shapes, from_end, common, extent));
+      else if (extent != kUnknown) throw ShapeError(cannot_broadcast(shapes, from_end, common, extent), "reshape or transpose one of them");
     }
   }
   return result;
@@ -128,7 +128,7 @@ Shape broadcast_values(std::span<const Shape> dims, std::span<const Shape> shape
         throw ShapeError(cannot_broadcast(shapes, from_end, common, extent),
                          is_one ? "an axis stretches where its extent is known to be 1 when the graph is built: declare it, input({float32, {1, kUnknown}}), or "
                                   "leave the axis out and use expand_dims"
-                                : "");
+                                : "reshape or transpose one of them");
       }
     }
   }

@@ -66,10 +66,10 @@ void check(FunctionGraph& graph, const std::vector<TensorType>& before, std::siz
   graph.verify_changes();
   if (graph.updated().size() != updates) throw GraphError("the number of updates changed", "change the graph that was given, a new one has none");
   const std::vector<TensorType> after = border(graph);
-  if (after.size() != before.size()) throw GraphError("the number of inputs or outputs changed");
+  if (after.size() != before.size()) throw GraphError("the number of inputs or outputs changed", "replace values between them; the outputs' places stay");
   for (std::size_t i = 0; i < after.size(); ++i) {
     if (after[i].dtype == before[i].dtype && after[i].rank() == before[i].rank()) continue;
-    throw TypeError("an input or output of " + to_string(before[i]) + " became " + to_string(after[i]));
+    throw TypeError("an input or output of " + to_string(before[i]) + " became " + to_string(after[i]), "give a value of the same dtype and rank: cast or dimshuffle it");
   }
 }
 

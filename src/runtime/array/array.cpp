@@ -19,13 +19,14 @@ std::size_t bytes_of(const Shape& shape, DType dtype) {
   for (int axis = 0; axis < shape.rank(); ++axis) {
     if (shape[axis] < 0) {
       throw ShapeError("an array cannot have shape " + to_string(shape) + ": the extent of axis " +
-                       std::to_string(axis) + " is " + std::to_string(shape[axis]));
+                       std::to_string(axis) + " is " + std::to_string(shape[axis]),
+                       "extents are 0 or more");
     }
   }
   const std::uint64_t size = static_cast<std::uint64_t>(shape.size());
   if (size > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) / itemsize(dtype)) {
     throw ShapeError("an array of shape " + to_string(shape) + " and dtype " + std::string(name(dtype)) +
-                     " has more than 2^63 bytes");
+                     " has more than 2^63 bytes", "give lesser extents");
   }
   return size * itemsize(dtype);
 }
@@ -130,7 +131,8 @@ Array Array::from_bytes(const void* elements, std::size_t count, DType dtype, co
   const std::size_t bytes = bytes_of(shape, dtype);
   if (count != static_cast<std::size_t>(shape.size())) {
     throw ShapeError("Array::from: " + std::to_string(count) + " values do not fill shape " + to_string(shape) +
-                     ", which has " + std::to_string(shape.size()) + " elements");
+                     ", which has " + std::to_string(shape.size()) + " elements",
+                     "give as many values as the shape has elements, or no shape: they then lie along one axis");
   }
   require_host_address(elements, bytes, "Array::from");
   Array array = empty(shape, dtype, device);
@@ -144,7 +146,8 @@ Array Array::from_bytes(const void* elements, std::size_t count, DType dtype, co
 Array Array::borrow(void* elements, DType dtype, const Shape& shape, const Strides& strides, Device device) {
   if (strides.rank() != shape.rank()) {
     throw ShapeError("Array::borrow: shape " + to_string(shape) + " has " + std::to_string(shape.rank()) +
-                     " axes, strides " + to_string(strides) + " have " + std::to_string(strides.rank()));
+                     " axes, strides " + to_string(strides) + " have " + std::to_string(strides.rank()),
+                     "give a stride for each axis, in elements");
   }
   bytes_of(shape, dtype);
   Backend& backend = device.backend();

@@ -91,7 +91,7 @@ void copy_between_devices(const Array& to, const Array& from) {
 }
 
 void check_copy(const Array& to, const Array& from) {
-  if (!to || !from) throw TypeError("copy_from: an empty Array has no elements to copy");
+  if (!to || !from) throw TypeError("copy_from: an empty Array has no elements to copy", "check the Array with if (array)");
   if (to.dtype() != from.dtype()) {
     throw TypeError("copy_from: dtypes differ: " + describe(to) + " from " + describe(from), "cast one of them first");
   }
@@ -174,7 +174,8 @@ std::vector<double> Array::to_doubles() const {
 
 Scalar Array::item() const {
   if (size_ != 1) {
-    throw ShapeError("item: the array has " + std::to_string(size_) + " elements, not one: " + describe(*this));
+    throw ShapeError("item: the array has " + std::to_string(size_) + " elements, not one: " + describe(*this),
+                     "to_vector<T>() and to_doubles() read all of them; slice takes one out");
   }
   std::byte element[8];
   to_host(element);

@@ -28,7 +28,8 @@ Array Array::permute(std::span<const int> axes) const {
   const auto fail = [&](const std::string& why) {
     std::string text;
     for (int axis : axes) text += (text.empty() ? "" : ", ") + std::to_string(axis);
-    throw ShapeError("permute: (" + text + ") does not order the axes of " + to_string(shape_) + ": " + why);
+    throw ShapeError("permute: (" + text + ") does not order the axes of " + to_string(shape_) + ": " + why,
+                     "name each axis once, in the new order");
   };
   if (static_cast<int>(axes.size()) != rank()) {
     fail(std::to_string(axes.size()) + " axes given, the array has " + std::to_string(rank()));

@@ -98,12 +98,13 @@ struct Taken {
 Shape shape_of(const DLTensor& tensor) {
   if (tensor.ndim < 0 || tensor.ndim > kMaxRank) {
     throw ShapeError("from_dlpack: the tensor has " + std::to_string(tensor.ndim) + " axes, an Array at most " +
-                     std::to_string(kMaxRank));
+                         std::to_string(kMaxRank),
+                     "reshape it to fewer before it is exported");
   }
-  if (tensor.ndim > 0 && tensor.shape == nullptr) throw ShapeError("from_dlpack: the tensor has " + std::to_string(tensor.ndim) + " axes and no shape");
+  if (tensor.ndim > 0 && tensor.shape == nullptr) throw ShapeError("from_dlpack: the tensor has " + std::to_string(tensor.ndim) + " axes and no shape", "the exporter fills in an extent for each axis");
   const Shape shape(std::span<const std::int64_t>(tensor.shape, static_cast<std::size_t>(tensor.ndim)));
   for (std::int64_t extent : shape) {
-    if (extent < 0) throw ShapeError("from_dlpack: the tensor's shape is " + to_string(shape));
+    if (extent < 0) throw ShapeError("from_dlpack: the tensor's shape is " + to_string(shape), "extents are 0 or more");
   }
   return shape;
 }
@@ -111,7 +112,7 @@ Shape shape_of(const DLTensor& tensor) {
 }  // namespace
 
 DLManagedTensor* Array::to_dlpack() const {
-  if (buffer_ == nullptr) throw TypeError("to_dlpack: an empty Array has no elements to share");
+  if (buffer_ == nullptr) throw TypeError("to_dlpack: an empty Array has no elements to share", "check the Array with if (array)");
   Backend& backend = device().backend();
   if (!is_host(backend)) backend.synchronize();
   Lent* lent = new Lent{{}, *this, shape_, strides_};
@@ -123,7 +124,7 @@ DLManagedTensor* Array::to_dlpack() const {
 }
 
 Array Array::from_dlpack(DLManagedTensor* managed) {
-  if (managed == nullptr) throw TypeError("from_dlpack: the tensor is null");
+  if (managed == nullptr) throw TypeError("from_dlpack: the tensor is null", "give what the other library exported, which nobody has taken yet");
   const DLTensor& tensor = managed->dl_tensor;
   const DType dtype = dtype_of_code(tensor.dtype);
   const Shape shape = shape_of(tensor);

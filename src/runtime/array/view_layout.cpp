@@ -6,7 +6,7 @@
 namespace damo {
 
 SlicedAxis sliced_axis(const Slice& slice, std::int64_t extent, int axis) {
-  if (slice.step == 0) throw ShapeError("slice: the step of axis " + std::to_string(axis) + " is 0");
+  if (slice.step == 0) throw ShapeError("slice: the step of axis " + std::to_string(axis) + " is 0", "1 takes every position, -1 goes backwards");
   const bool forward = slice.step > 0;
   const std::int64_t lowest = forward ? 0 : -1, highest = forward ? extent : extent - 1;
   const auto clamp = [&](std::int64_t position) {
@@ -26,7 +26,8 @@ SlicedAxis sliced_axis(const Slice& slice, std::int64_t extent, int axis) {
 ViewLayout slice_layout(const ViewLayout& x, std::span<const Slice> slices) {
   if (slices.size() > static_cast<std::size_t>(x.shape.rank())) {
     throw ShapeError("slice: " + std::to_string(slices.size()) + " slices given, " + to_string(x.shape) + " has " +
-                     std::to_string(x.shape.rank()) + " axes");
+                         std::to_string(x.shape.rank()) + " axes",
+                     "give at most one for each axis; expand_dims makes more of these");
   }
   ViewLayout view = x;
   for (int axis = 0; axis < static_cast<int>(slices.size()); ++axis) {
@@ -41,25 +42,36 @@ ViewLayout slice_layout(const ViewLayout& x, std::span<const Slice> slices) {
   return view;
 }
 
-ViewLayout broadcast_layout(const ViewLayout& x, const Shape& asked) {
+Shape stretched_shape(const Shape& x, const Shape& asked) {
   Shape shape = asked;
-  const auto fail = [&](const std::string& why) {
-    throw ShapeError("broadcast_to: " + to_string(x.shape) + " cannot become " + to_string(asked) + ": " + why);
+  const auto fail = [&](const std::string& why, const std::string& remedy) {
+    throw ShapeError("broadcast_to: " + to_string(x) + " cannot become " + to_string(asked) + ": " + why, remedy);
   };
-  const int added = shape.rank() - x.shape.rank();
-  if (added < 0) fail("it has more axes");
-  Strides strides = Shape::filled(shape.rank(), 0);
+  const int added = shape.rank() - x.rank();
+  if (added < 0) fail("it has more axes", "squeeze or reshape it first");
   for (int axis = 0; axis < shape.rank(); ++axis) {
-    if (shape[axis] == -1 && axis >= added) shape[axis] = x.shape[axis - added];
-    if (shape[axis] < 0) fail("the extent of axis " + std::to_string(axis) + " is " + std::to_string(shape[axis]));
-    if (axis < added) continue;
-    const std::int64_t extent = x.shape[axis - added];
-    if (extent == shape[axis])
-      strides[axis] = x.strides[axis - added];
-    else if (extent != 1) {
-      fail("axis " + std::to_string(axis) + " has " + std::to_string(shape[axis]) + " against " +
-           std::to_string(extent));
+    const bool is_new = axis < added;
+    if (shape[axis] < -1 || (is_new && shape[axis] == -1)) {
+      fail("the extent of axis " + std::to_string(axis) + " is " + std::to_string(shape[axis]),
+           is_new ? "give an axis that x does not have an extent of 0 or more" : "give 0 or more, or -1 for x's own extent");
     }
+    if (is_new) continue;
+    const std::int64_t extent = x[axis - added];
+    if (shape[axis] == -1) shape[axis] = extent;
+    if (extent != shape[axis] && extent != 1 && extent != kUnknown) {
+      fail("axis " + std::to_string(axis) + " has " + std::to_string(shape[axis]) + " against " + std::to_string(extent),
+           "only an extent of 1 stretches: expand_dims or reshape x first");
+    }
+  }
+  return shape;
+}
+
+ViewLayout broadcast_layout(const ViewLayout& x, const Shape& asked) {
+  const Shape shape = stretched_shape(x.shape, asked);
+  const int added = shape.rank() - x.shape.rank();
+  Strides strides = Shape::filled(shape.rank(), 0);
+  for (int axis = added; axis < shape.rank(); ++axis) {
+    if (x.shape[axis - added] == shape[axis]) strides[axis] = x.strides[axis - added];
   }
   return {shape, strides, x.offset};
 }
@@ -68,26 +80,27 @@ Shape complete_shape(const Shape& from, const Shape& asked) {
   Shape shape = asked;
   int open = -1;
   std::int64_t known = 1;
-  const std::int64_t size = from.size();
-  const auto fail = [&](const std::string& why) {
-    throw ShapeError("reshape: " + to_string(from) + " cannot become " + to_string(asked) + ": " + why);
+  const auto fail = [&](const std::string& why, const std::string& remedy) {
+    throw ShapeError("reshape: " + to_string(from) + " cannot become " + to_string(asked) + ": " + why, remedy);
   };
   for (int i = 0; i < shape.rank(); ++i) {
     if (shape[i] == -1) {
-      if (open >= 0) fail("only one extent may be -1");
+      if (open >= 0) fail("only one extent may be -1", "give the others as numbers");
       open = i;
     } else if (shape[i] < 0) {
-      fail("the extent of axis " + std::to_string(i) + " is " + std::to_string(shape[i]));
+      fail("the extent of axis " + std::to_string(i) + " is " + std::to_string(shape[i]), "give 0 or more, or -1 for one that follows from the others");
     } else if (__builtin_mul_overflow(known, shape[i], &known)) {
-      fail("it has more than 2^63 elements");
+      fail("it has more than 2^63 elements", "give lesser extents");
     }
   }
+  if (!from.is_known()) return shape;
+  const std::int64_t size = from.size();
   if (open >= 0) {
-    if (known == 0) fail("the extent for -1 could be any beside an extent of 0");
-    if (size % known != 0) fail(std::to_string(size) + " elements are not a multiple of " + std::to_string(known));
+    if (known == 0) fail("the extent for -1 could be any beside an extent of 0", "give a number instead of -1");
+    if (size % known != 0) fail(std::to_string(size) + " elements are not a multiple of " + std::to_string(known), "give extents that divide " + std::to_string(size) + ", or slice or pad x first");
     shape[open] = size / known;
   } else if (known != size) {
-    fail(std::to_string(size) + " elements against " + std::to_string(known));
+    fail(std::to_string(size) + " elements against " + std::to_string(known), "give extents whose product is " + std::to_string(size) + "; -1 stands for one that follows from the others");
   }
   return shape;
 }

@@ -127,7 +127,7 @@ std::pair<std::string, std::size_t> CudaBackend::share(void* memory) {
 void* CudaBackend::open_shared(const std::string& text, std::size_t bytes) {
   bind();
   CUipcMemHandle handle;
-  if (!parse(text, handle)) throw OptionError("'" + text.substr(0, 80) + "' is no handle of CUDA memory");
+  if (!parse(text, handle)) throw OptionError("'" + text.substr(0, 80) + "' is no handle of CUDA memory", "give IpcHandle::parse what IpcHandle::text gave, whole");
   CUdeviceptr base = 0, start = 0;
   const CUresult result = driver_.ipc_open_mem_handle(&base, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
   if (is_sticky(result)) fail(result, "cuIpcOpenMemHandle");
@@ -140,7 +140,8 @@ void* CudaBackend::open_shared(const std::string& text, std::size_t bytes) {
   if (driver_.mem_get_address_range(&start, &size, base) == CUDA_SUCCESS && start + size < base + bytes) {
     driver_.ipc_close_mem_handle(base);
     throw DeviceError("the memory of another process cannot be opened: it has " + std::to_string(size) +
-                      " bytes, the handle speaks of " + std::to_string(bytes));
+                      " bytes, the handle speaks of " + std::to_string(bytes),
+                      "ask the process that shares it for a new handle");
   }
   return reinterpret_cast<void*>(base);
 }

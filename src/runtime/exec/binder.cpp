@@ -114,14 +114,14 @@ void check_shape(const char* who, const Op& op, int output, const TensorType& ty
   for (std::int64_t extent : shape) {
     if (extent < 0) throw ShapeError(what() + "an extent of " + std::to_string(extent), "extents are 0 or more");
   }
-  if (!type.accepts(type.dtype, shape)) throw ShapeError(what() + "the shape " + to_string(shape) + ", make_node declared " + to_string(type));
+  if (!type.accepts(type.dtype, shape)) throw ShapeError(what() + "the shape " + to_string(shape) + ", make_node declared " + to_string(type), "declare kUnknown in make_node where an extent shows at the call alone");
   Wide bytes = static_cast<Wide>(itemsize(type.dtype));
   bool is_empty = false;
   for (std::int64_t extent : shape) {
     is_empty |= extent == 0;
     bytes = std::min(bytes * std::max<std::int64_t>(extent, 1), kMostBytes + 1);
   }
-  if (!is_empty && bytes > kMostBytes) throw ShapeError(what() + "the shape " + to_string(shape) + ", more than any memory holds");
+  if (!is_empty && bytes > kMostBytes) throw ShapeError(what() + "the shape " + to_string(shape) + ", more than any memory holds", "give lesser extents");
 }
 
 void Binder::set_layout(int number, const Shape& shape, const Strides& strides, Binding& binding) {
@@ -162,7 +162,7 @@ bool Binder::bind_node(int number, Binding& binding) {
   const Shapes outputs = op.infer_shape(node.apply, inputs);
   if (!outputs && node.overwrites.empty()) return false;
   if (!outputs) throw GraphError(op.name() + " overwrites an input and does not know its shapes before it runs", "override Op::infer_shape");
-  if (outputs->size() != node.outputs.size()) throw GraphError("infer_shape gave " + std::to_string(outputs->size()) + " shapes for " + std::to_string(node.outputs.size()) + " outputs");
+  if (outputs->size() != node.outputs.size()) throw GraphError("infer_shape gave " + std::to_string(outputs->size()) + " shapes for " + std::to_string(node.outputs.size()) + " outputs", "give one for each output, in their order");
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     const Shape& shape = (*outputs)[i];
     check_shape("infer_shape", op, static_cast<int>(i), program_.cells()[static_cast<std::size_t>(node.outputs[i])].type, shape);
@@ -171,7 +171,7 @@ bool Binder::bind_node(int number, Binding& binding) {
   check_overwrites(node);
   if (node.passes >= 0) {
     const Cell& input = cell(node.inputs[static_cast<std::size_t>(node.passes)]);
-    if (!(input.shape() == (*outputs)[0])) throw ShapeError(op.name() + ": output 0 of shape " + to_string((*outputs)[0]) + " is not what passes_through says, an input of shape " + to_string(input.shape()));
+    if (!(input.shape() == (*outputs)[0])) throw ShapeError(op.name() + ": output 0 of shape " + to_string((*outputs)[0]) + " is not what passes_through says, an input of shape " + to_string(input.shape()), "claim it of inputs of the output's shape alone");
     if (is_contiguous(input.shape(), input.strides())) binding.passing.push_back(number);
   }
   return true;
@@ -187,7 +187,7 @@ void Binder::bind_view(int number, Binding& binding) {
   const Op::Layout layout = op.view_layout(node.apply, inputs);
   check_shape("view_layout", op, 0, type, layout.shape);
   if (layout.strides.rank() != layout.shape.rank()) {
-    throw ShapeError(op.name() + ": view_layout gave " + std::to_string(layout.strides.rank()) + " strides for " + std::to_string(layout.shape.rank()) + " axes");
+    throw ShapeError(op.name() + ": view_layout gave " + std::to_string(layout.strides.rank()) + " strides for " + std::to_string(layout.shape.rank()) + " axes", "give one for each axis");
   }
   check_reach(op, layout, type.dtype, base);
   set_layout(node.outputs[0], layout.shape, layout.strides, binding);

@@ -3,15 +3,10 @@
 #include <algorithm>
 #include <chrono>
 
+#include "graph/base/counted.hpp"
 #include "runtime/stream/capture.hpp"
 
 namespace damo {
-namespace {
-
-std::string count_text(std::size_t count, const std::string& noun) { return std::to_string(count) + " " + noun + (count == 1 ? "" : "s"); }
-std::string were_given(std::size_t count) { return std::to_string(count) + (count == 1 ? " was given" : " were given"); }
-
-}  // namespace
 
 Executor::Executor(const FunctionGraph& graph, Device device, bool profile, bool check, bool share_results, bool replay, std::span<const int> donated, bool guarded)
     : program_(std::make_shared<Program>(graph, device, check, share_results, donated, guarded)), replays_(replay), recorder_(profile ? std::make_unique<ProfileRecorder>(*program_) : nullptr) {
@@ -92,7 +87,7 @@ void Executor::check_count(std::size_t count) const {
     const ProgramCell& cell = program_->cells()[static_cast<std::size_t>(input)];
     wanted += (wanted.empty() ? ": " : ", ") + (cell.name.empty() ? "" : cell.name + " ") + to_string(cell.type);
   }
-  throw GraphError("the function takes " + count_text(program_->inputs().size(), "input") + ", " + were_given(count) + wanted);
+  throw GraphError("the function takes " + counted(program_->inputs().size(), "input") + ", " + were_given(count) + wanted, "give one for each, in this order; call_named takes Arrays by their names");
 }
 
 std::string Executor::label(std::size_t input) const {
@@ -104,7 +99,7 @@ CallPlan Executor::plan(std::span<const Shape> shapes) {
   check_count(shapes.size());
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     const TensorType& type = program_->cells()[static_cast<std::size_t>(program_->inputs()[i])].type;
-    if (!shapes[i].is_known() || !type.accepts(type.dtype, shapes[i])) throw ShapeError(label(i) + " must be " + to_string(type) + ", the plan is for " + to_string(shapes[i]));
+    if (!shapes[i].is_known() || !type.accepts(type.dtype, shapes[i])) throw ShapeError(label(i) + " must be " + to_string(type) + ", the plan is for " + to_string(shapes[i]), "give known extents that fit to the input's");
   }
   std::unique_ptr<Context> context = acquire();
   const CallPlan plan = context->plan(shapes);
@@ -125,15 +120,15 @@ void Executor::check(std::span<const Array> inputs) const {
 void Executor::check(std::size_t i, const Array& input) const {
   const ProgramCell& cell = program_->cells()[static_cast<std::size_t>(program_->inputs()[i])];
   const std::string label = this->label(i);
-  if (!input) throw GraphError(label + " is an empty Array");
+  if (!input) throw GraphError(label + " is an empty Array", "check the Array with if (array)");
   const std::string given = ", it was given " + describe(input);
   if (input.dtype() != cell.type.dtype) {
     throw TypeError(label + " must be " + std::string(name(cell.type.dtype)) + given, "convert the values, or declare the input as " + std::string(name(input.dtype())));
   }
   if (input.rank() != cell.type.rank()) {
-    throw ShapeError(label + " must have " + std::to_string(cell.type.rank()) + " axes" + given, "reshape it, or declare the input with " + std::to_string(input.rank()) + " axes");
+    throw ShapeError(label + " must have " + std::to_string(cell.type.rank()) + " axes" + given, "reshape it, or declare the input with " + std::to_string(input.rank()) + (input.rank() == 1 ? " axis" : " axes"));
   }
-  if (!cell.type.accepts(input.dtype(), input.shape())) throw ShapeError(label + " must be " + to_string(cell.type) + given);
+  if (!cell.type.accepts(input.dtype(), input.shape())) throw ShapeError(label + " must be " + to_string(cell.type) + given, "give these extents, or declare the input with kUnknown where others may come");
   if (input.device() != program_->device()) {
     throw DeviceError(label + " must be on " + program_->device().name() + given, "copy it there with .to(Device(\"" + program_->device().name() + "\"))");
   }

@@ -72,7 +72,7 @@ void* PinnedMemory::device_data() const { return mapped_address(*backend_, data(
 
 RegisteredMemory::RegisteredMemory(void* data, std::size_t bytes, Device device, PinnedOptions options)
     : backend_(&device.backend()), data_(data), bytes_(bytes), options_(options), generation_(backend_->generation()) {
-  if (data == nullptr && bytes > 0) throw TypeError("RegisteredMemory: the address is null");
+  if (data == nullptr && bytes > 0) throw TypeError("RegisteredMemory: the address is null", "give memory that is there, as a vector's data()");
   if (bytes == 0) return;
   backend_->register_host(data, bytes, options);
   if (is_known_to_kernels()) add_host_range(data, bytes);

@@ -93,7 +93,7 @@ IpcHandle IpcHandle::parse(std::string_view text) {
 
 IpcHandle DevicePointer::ipc_handle() const {
   Backend& backend = state("ipc_handle").backend;
-  if (bytes_ == 0) throw ShapeError("ipc_handle: memory of 0 bytes cannot be shared");
+  if (bytes_ == 0) throw ShapeError("ipc_handle: memory of 0 bytes cannot be shared", "share 1 byte or more");
   auto [allocation, offset] = backend.share(data());
   IpcHandle handle;
   handle.kind_ = backend.kind();
@@ -104,7 +104,7 @@ IpcHandle DevicePointer::ipc_handle() const {
 }
 
 DeviceMemory DeviceMemory::shareable(Device device, std::size_t bytes) {
-  if (bytes == 0) throw ShapeError("shareable: memory of 0 bytes cannot be shared");
+  if (bytes == 0) throw ShapeError("shareable: memory of 0 bytes cannot be shared", "ask for 1 byte or more");
   if (bytes > std::size_t{1} << 62) product(bytes, 1);
   Backend& backend = device.backend();
   void* const memory = backend.allocate_shareable(bytes);

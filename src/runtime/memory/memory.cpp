@@ -110,7 +110,7 @@ Array DevicePointer::array(DType dtype, const Shape& shape, std::size_t offset_b
   State& memory = state("array");
   for (int axis = 0; axis < shape.rank(); ++axis) {
     if (shape[axis] < 0)
-      throw ShapeError("array: the extent of axis " + std::to_string(axis) + " is " + std::to_string(shape[axis]));
+      throw ShapeError("array: the extent of axis " + std::to_string(axis) + " is " + std::to_string(shape[axis]), "extents are 0 or more");
   }
   const auto count = static_cast<std::size_t>(shape.size());
   if (offset_bytes > bytes_ || count > (bytes_ - offset_bytes) / itemsize(dtype)) {

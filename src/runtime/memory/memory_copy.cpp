@@ -166,7 +166,8 @@ void DevicePointer::fill_rows(const void* element, std::size_t element_bytes, st
   Rows(*this, pitch).require(row_bytes, rows, "fill_2d");
   if (pitch % element_bytes != 0) {
     throw ShapeError("fill_2d: a pitch of " + std::to_string(pitch) + " bytes is no multiple of the element's " +
-                     std::to_string(element_bytes));
+                         std::to_string(element_bytes),
+                     "give a pitch of whole elements");
   }
   if (stream != nullptr) hold(backend, state_->buffer);
   backend.fill_rows({data(), pitch, element, element_bytes, columns, rows}, handle);
@@ -217,7 +218,7 @@ void copy_rows_between(Backend& here, Backend& there, const RowsCopy& rows, void
 void copy_2d(const Rows& to, const Rows& from, std::size_t row_bytes, std::size_t rows, const Stream* stream) {
   if (to.host_ && from.host_)
     throw TypeError("copy_2d: both sides are host memory", "one side is a DeviceMemory or an Array");
-  if (!to.is_writable_) throw TypeError("copy_2d: the destination's elements are const");
+  if (!to.is_writable_) throw TypeError("copy_2d: the destination's elements are const", "copy into memory that is not const");
   if (rows == 0 || row_bytes == 0) return;
   to.require(row_bytes, rows, "copy_2d, destination");
   from.require(row_bytes, rows, "copy_2d, source");

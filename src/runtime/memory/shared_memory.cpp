@@ -151,7 +151,7 @@ std::pair<std::string, std::size_t> SharedMemory::find(const void* memory) const
 
 void* SharedMemory::open(const std::string& name, std::size_t bytes) {
   if (!name.starts_with(kPrefix) || name.find('/', 1) != std::string::npos) {
-    throw OptionError("'" + name + "' names no shared memory of Damo's");
+    throw OptionError("'" + name + "' names no shared memory of Damo's", "give IpcHandle::parse what IpcHandle::text gave, whole");
   }
   const SharedFile file(name, 0);
   if (file.number < 0) {
@@ -164,7 +164,8 @@ void* SharedMemory::open(const std::string& name, std::size_t bytes) {
   void* const memory = is_large_enough ? file.map(bytes) : nullptr;
   if (memory == nullptr) {
     throw DeviceError("the memory of another process cannot be opened: it has " + std::to_string(status.st_size) +
-                      " bytes, the handle speaks of " + std::to_string(bytes));
+                      " bytes, the handle speaks of " + std::to_string(bytes),
+                      "ask the process that shares it for a new handle");
   }
   try {
     const std::lock_guard lock(mutex_);

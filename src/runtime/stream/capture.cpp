@@ -68,7 +68,7 @@ void CaptureScope::leave() {
 std::unique_ptr<CapturedWork> CaptureScope::finish() {
   leave();
   std::unique_ptr<CapturedWork> work = backend_.end_capture(stream_);
-  if (!holds_->is_complete()) throw OutOfMemoryError("capture: no host memory to note what the graph has to keep");
+  if (!holds_->is_complete()) throw OutOfMemoryError("capture: no host memory to note what the graph has to keep", "capture less work at a time");
   return work;
 }
 

@@ -46,6 +46,7 @@ void CapturedGraph::keep(const DevicePointer& memory) const { keep(share_of(memo
 void CapturedGraph::keep(std::shared_ptr<const void> anything) const { data().holds->hold(std::move(anything)); }
 
 CapturedGraph capture(const Stream& stream, const std::function<void()>& work) {
+  if (!work) throw TypeError("capture: the work is empty", "give a function whose launches and copies are captured");
   Backend& backend = stream.device().backend();
   CaptureScope scope(backend, stream.is_default() ? nullptr : detail::stream_handle(stream));
   work();

@@ -61,7 +61,7 @@ bool Stream::is_done() const { return data_->backend->is_stream_done(detail::str
 void Stream::wait(const Event& event) const { data_->backend->wait(detail::stream_handle(*this), event.handle()); }
 
 void Stream::add_callback(std::function<void()> function) const {
-  if (!function) throw TypeError("add_callback: the function is empty");
+  if (!function) throw TypeError("add_callback: the function is empty", "give one to call");
   data_->backend->add_callback(detail::stream_handle(*this),
                                [backend = data_->backend, stream = data_->handle, function = std::move(function)] {
                                  try {

@@ -125,7 +125,7 @@ TEST_F(ArrayViews, RefusesImpossibleBroadcasts) {
   EXPECT_THAT(error_of<ShapeError>([&] {
                 counted({3, 4}).broadcast_to({3, 5});
               }),
-              HasSubstr("broadcast_to: (3, 4) cannot become (3, 5): axis 1 has 5 against 4"));
+              HasSubstr("broadcast_to: (3, 4) cannot become (3, 5): axis 1 has 5 against 4\n  only an extent of 1 stretches"));
   EXPECT_THAT(error_of<ShapeError>([&] { counted({3, 4}).broadcast_to({4}); }), HasSubstr("it has more axes"));
   EXPECT_THAT(error_of<ShapeError>([&] { counted({1}).broadcast_to({-1, 1}); }), HasSubstr("the extent of axis 0 is -1"));
 }
@@ -158,7 +158,7 @@ TEST_F(ArrayViews, CopiesToReshapeWhereStridesDoNotAllowAView) {
 
 TEST_F(ArrayViews, RefusesToReshapeToAnotherSize) {
   const auto text = [&](const Shape& shape) { return error_of<ShapeError>([&] { counted({2, 3}).reshape(shape); }); };
-  EXPECT_THAT(text({4, 2}), HasSubstr("reshape: (2, 3) cannot become (4, 2): 6 elements against 8"));
+  EXPECT_THAT(text({4, 2}), HasSubstr("reshape: (2, 3) cannot become (4, 2): 6 elements against 8\n  give extents whose product is 6"));
   EXPECT_THAT(text({4, -1}), HasSubstr("6 elements are not a multiple of 4"));
   EXPECT_THAT(text({-1, -1}), HasSubstr("only one extent may be -1"));
   EXPECT_THAT(text({0, -1}), HasSubstr("beside an extent of 0"));

@@ -93,8 +93,8 @@ TEST_F(KernelTest, NamesTheArgumentOfTheWrongSize) {
 }
 
 TEST_F(KernelTest, NamesTheLimitThatALaunchBreaks) {
-  EXPECT_EQ(launch_message({.block = {2048}}), "launch of 'scale': block of 2048 threads: counting allows 1024");
-  EXPECT_EQ(launch_message({.block = {32, 32, 2}}), "launch of 'scale': block of 2048 threads: counting allows 1024");
+  EXPECT_EQ(launch_message({.block = {2048}}), "launch of 'scale': block of 2048 threads: counting allows 1024\n  give the block fewer threads and the grid more blocks");
+  EXPECT_EQ(launch_message({.block = {32, 32, 2}}), "launch of 'scale': block of 2048 threads: counting allows 1024\n  give the block fewer threads and the grid more blocks");
   EXPECT_EQ(launch_message({.block = {1, 1, 65}}),
             "launch of 'scale': block of 65 along z: counting allows 64\n"
             "  let each thread take several elements, with a grid-stride loop");
@@ -108,7 +108,7 @@ TEST_F(KernelTest, NamesTheLimitThatALaunchBreaks) {
   EXPECT_THAT(launch_message({.grid = {std::int64_t{1} << 32}}), ::testing::HasSubstr("grid of 4294967296 along x"));
   EXPECT_EQ(
       launch_message({.shared_bytes = 50000}),
-      "launch of 'scale': shared memory of 50000 bytes and 0 in the kernel's text: counting allows 49152 a block");
+      "launch of 'scale': shared memory of 50000 bytes and 0 in the kernel's text: counting allows 49152 a block\n  work on smaller tiles");
   EXPECT_EQ(launch_message({.grid = {2147483647, 65535, 65535}, .block = {32, 32}, .shared_bytes = 49152}),
             "nothing thrown");
 }

@@ -234,6 +234,7 @@ TEST(CapturedGraph, BelongsToADevice) {
   EXPECT_THAT(error_of([] { CapturedGraph().launch(Stream(Device("null"))); }),
               HasSubstr("this CapturedGraph is empty"));
   const Stream stream{Device("null")};
+  EXPECT_THAT(error_of([&] { capture(stream, nullptr); }), HasSubstr("capture: the work is empty\n  give a function"));
   const CapturedGraph graph = capture(stream, [] {});
   damo::testing::CountingBackend other;
   EXPECT_THAT(error_of([&] { graph.launch(Stream(Device(&other))); }),
