@@ -1,6 +1,7 @@
 // What functions that are made of others need beside them where graphs and arrays differ: one text gives the function of Variables and that of Arrays, whose
 // parts have the same names. Nodes get the user's line by a BuiltAt around the call (graph/user_line.hpp).
 #pragma once
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -57,6 +58,11 @@ inline void append_text(std::vector<std::string>& texts, const Array& operand) {
 }
 inline void append_text(std::vector<std::string>& texts, const ArrayOperand& operand) {
   if (!operand.is_number()) append_text(texts, operand.array());
+}
+
+template <class Operand>
+void append_text(std::vector<std::string>& texts, std::span<const Operand> operands) {
+  for (const Operand& operand : operands) append_text(texts, operand);
 }
 
 /// build(), whose errors tell of the function that was called with these Arrays, not of one that it is made of.

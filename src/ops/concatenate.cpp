@@ -16,24 +16,6 @@
 namespace damo {
 namespace {
 
-/// The shape of inputs side by side along axis; an unknown extent fits to any.
-Shape side_by_side(std::span<const Shape> shapes, int axis) {
-  Shape all = shapes.front();
-  std::int64_t along = 0;
-  for (const Shape& shape : shapes) {
-    bool fits = shape.rank() == all.rank();
-    for (int i = 0; fits && i < all.rank(); ++i) {
-      if (i == axis || shape[i] == kUnknown) continue;
-      if (all[i] == kUnknown) all[i] = shape[i];
-      fits = all[i] == shape[i];
-    }
-    if (!fits) throw ShapeError("concatenate: " + to_string(shape) + " does not fit to " + to_string(all) + " along axis " + std::to_string(axis));
-    along = along == kUnknown || shape[axis] == kUnknown ? kUnknown : along + shape[axis];
-  }
-  all[axis] = along;
-  return all;
-}
-
 /// What of x lies from `first` on along the axis, `count` of it.
 Op::Layout between(const Op::Layout& x, int axis, std::int64_t first, std::int64_t count) {
   Op::Layout part = x;
@@ -162,19 +144,76 @@ bool may_be_equal(const Shape& a, const Shape& b) {
   return may;
 }
 
-std::vector<Variable> promoted(std::span<const Variable> tensors, const char* name, SourceLine line) {
-  if (tensors.empty()) throw GraphError(std::string(name) + ": there are no tensors");
+void require_some(const std::string& name, std::span<const Shape> shapes) {
+  if (shapes.empty()) throw GraphError(name + ": there are no tensors", "give at least one");
+}
+
+std::vector<Variable> promoted(std::span<const Variable> tensors, SourceLine line) {
   std::vector<Promotable> dtypes;
-  for (const Variable& tensor : tensors) {
-    if (!tensor) throw GraphError(std::string(name) + ": a Variable is empty");
-    dtypes.push_back({tensor.dtype()});
-  }
+  for (const Variable& tensor : tensors) dtypes.push_back({tensor.dtype()});
   std::vector<Variable> same;
   for (const Variable& tensor : tensors) same.push_back(cast_at(tensor, result_type(dtypes), line));
   return same;
 }
 
+std::vector<Shape> dims_of(std::span<const Variable> tensors, const char* name) {
+  std::vector<Shape> dims;
+  for (const Variable& tensor : tensors) {
+    if (!tensor) throw GraphError(std::string(name) + ": a Variable is empty", "assign it before it is used");
+    dims.push_back(tensor.dims());
+  }
+  return dims;
+}
+
 }  // namespace
+
+int concatenated_axis(std::span<const Shape> shapes, int axis) {
+  require_some("concatenate", shapes);
+  const int rank = shapes.front().rank();
+  if (rank == 0) throw ShapeError("concatenate: tensors of rank 0 have no axis to lie along", "stack them");
+  const int along = normalize_axis("concatenate", axis, rank, "each tensor");
+  for (const Shape& shape : shapes) {
+    if (shape.rank() != rank) throw ShapeError("concatenate: " + to_string(shape) + " has another number of axes than " + to_string(shapes.front()), "expand_dims or reshape gives it as many");
+  }
+  return along;
+}
+
+Shape side_by_side(std::span<const Shape> shapes, int axis) {
+  Shape all = shapes.front();
+  std::int64_t along = 0;
+  for (const Shape& shape : shapes) {
+    bool fits = shape.rank() == all.rank();
+    for (int i = 0; fits && i < all.rank(); ++i) {
+      if (i == axis || shape[i] == kUnknown) continue;
+      if (all[i] == kUnknown) all[i] = shape[i];
+      fits = all[i] == shape[i];
+    }
+    if (!fits) throw ShapeError("concatenate: " + to_string(shape) + " does not fit to " + to_string(all) + " along axis " + std::to_string(axis), "all axes but that one have the same extents: broadcast_to, pad or transpose one of them");
+    along = along == kUnknown || shape[axis] == kUnknown ? kUnknown : along + shape[axis];
+  }
+  all[axis] = along;
+  return all;
+}
+
+int stacked_axis(std::span<const Shape> shapes, int axis) {
+  require_some("stack", shapes);
+  for (const Shape& shape : shapes) {
+    if (may_be_equal(shape, shapes.front())) continue;
+    throw ShapeError("stack: " + to_string(shape) + " is another shape than " + to_string(shapes.front()), "broadcast_to or reshape makes them equal");
+  }
+  return normalize_axis("stack", axis, shapes.front().rank() + 1, "the result");
+}
+
+std::int64_t require_parts(std::span<const std::int64_t> sizes, int axis, std::int64_t extent) {
+  std::int64_t sum = 0;
+  const std::string along = " elements along axis " + std::to_string(axis);
+  for (std::int64_t size : sizes) {
+    if (size < 0) throw ShapeError("split: a part has " + std::to_string(size) + " elements", "sizes are 0 or more");
+    if (__builtin_add_overflow(sum, size, &sum)) throw ShapeError("split: the parts have more than 2^63" + along, "sizes add up to x's extent");
+  }
+  if (extent != kUnknown && extent != sum) throw ShapeError("split: the parts have " + std::to_string(sum) + along + ", x has " + std::to_string(extent), "sizes add up to x's extent");
+  return sum;
+}
 
 Apply ConcatenateOp::make_node(Inputs inputs) const {
   std::vector<Shape> shapes;
@@ -209,28 +248,17 @@ Gradients ConcatenateOp::gradient(const Apply& node, std::span<const Variable> o
 
 Variable concatenate(std::span<const Variable> tensors, int axis, SourceLine where) {
   return asked("concatenate", [&] {
-    const std::vector<Variable> same = promoted(tensors, "concatenate", where);
-    if (same.front().rank() == 0) throw ShapeError("concatenate: tensors of rank 0 have no axis to lie along", "stack them");
-    const int along = normalize_axis("concatenate", axis, same.front().rank(), "each tensor");
-    for (const Variable& tensor : same) {
-      if (tensor.rank() != same.front().rank()) throw ShapeError("concatenate: " + describe(tensor) + " does not fit to " + describe(same.front()));
-    }
-    return std::make_shared<const ConcatenateOp>(along)->apply(same, where).output();
+    const int along = concatenated_axis(dims_of(tensors, "concatenate"), axis);
+    return std::make_shared<const ConcatenateOp>(along)->apply(promoted(tensors, where), where).output();
   }, tensors, where);
 }
 
 Variable stack(std::span<const Variable> tensors, int axis, SourceLine where) {
   return asked("stack", [&] {
+    const int at = stacked_axis(dims_of(tensors, "stack"), axis);
     std::vector<Variable> expanded;
-    int at = 0;
-    for (const Variable& tensor : promoted(tensors, "stack", where)) {
-      if (expanded.empty()) at = normalize_axis("stack", axis, tensor.rank() + 1, "the result");
-      if (!may_be_equal(tensor.dims(), tensors.front().dims())) {
-        throw ShapeError("stack: " + to_string(tensor.dims()) + " is another shape than " + to_string(tensors.front().dims()), "broadcast_to or reshape makes them equal");
-      }
-      expanded.push_back(expand_dims(At(where)(tensor), at));
-    }
-    return concatenate(expanded, axis < 0 ? axis + expanded.front().rank() : axis, where);
+    for (const Variable& tensor : promoted(tensors, where)) expanded.push_back(expand_dims(At(where)(tensor), at));
+    return concatenate(expanded, at, where);
   }, tensors, where);
 }
 
@@ -238,15 +266,8 @@ std::vector<Variable> split(const Operand& x, std::span<const std::int64_t> size
   return asked("split", [&] {
     const Variable given = x.as(x.promotable().dtype);
     const int along = normalize_axis("split", axis, given.rank());
-    std::int64_t sum = 0;
-    for (std::int64_t size : sizes) {
-      if (size < 0) throw ShapeError("split: a part has " + std::to_string(size) + " elements", "sizes are 0 or more");
-      if (__builtin_add_overflow(sum, size, &sum)) throw ShapeError("split: the parts have more than 2^63 elements along axis " + std::to_string(along), "sizes add up to x's extent");
-    }
     Shape dims = given.dims();
-    if (dims[along] != kUnknown && dims[along] != sum) {
-      throw ShapeError("split: the parts have " + std::to_string(sum) + " elements along axis " + std::to_string(along) + ", x has " + std::to_string(dims[along]));
-    }
+    const std::int64_t sum = require_parts(sizes, along, dims[along]);
     dims[along] = sum;
     const At at(x.where());
     const Variable whole = specify_shape(at(given), dims);  // where the extent shows at the call alone it is compared there

@@ -1,8 +1,20 @@
-// ConcatenateOp: tensors side by side along an axis.
+// ConcatenateOp: tensors side by side along an axis; and what Variables and Arrays alike have to be to lie so, or to be split.
 #pragma once
+#include <cstdint>
+#include <span>
+
 #include <damo/op.hpp>
 
 namespace damo {
+
+/// The axis along which concatenate puts tensors of these shapes, counted from 0. Throws GraphError for none, ShapeError for ranks that differ or are 0.
+int concatenated_axis(std::span<const Shape> shapes, int axis);
+/// The shape of tensors side by side along an axis, counted from 0; an unknown extent fits to any. Throws ShapeError where another axis differs.
+Shape side_by_side(std::span<const Shape> shapes, int axis);
+/// The new axis along which stack puts tensors of these shapes, counted from 0. Throws GraphError for none, ShapeError where they cannot be one shape.
+int stacked_axis(std::span<const Shape> shapes, int axis);
+/// Throws ShapeError unless parts of these sizes fill an axis of that extent, or of an unknown one. Gives the sum.
+std::int64_t require_parts(std::span<const std::int64_t> sizes, int axis, std::int64_t extent);
 
 class ConcatenateOp final : public Op {
  public:

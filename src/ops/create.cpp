@@ -21,6 +21,7 @@
 #include "ops/gradient_parts.hpp"
 #include "ops/padded_extent.hpp"
 #include "ops/range_length.hpp"
+#include "ops/create_checks.hpp"
 #include "ops/reduce_op.hpp"
 
 namespace damo {
@@ -36,7 +37,7 @@ void check_extents(const std::string& function, const Shape& shape, DType dtype)
     throw ShapeError(function + ": the extent of axis " + std::to_string(axis) + " is " + std::to_string(shape[axis]), "extents are 0 or more; full_like follows those of a Variable");
   }
   if (shape.size() > std::numeric_limits<std::int64_t>::max() / static_cast<std::int64_t>(itemsize(dtype))) {
-    throw ShapeError(function + ": a tensor of shape " + to_string(shape) + " and dtype " + std::string(name(dtype)) + " has more than 2^63 bytes");
+    throw ShapeError(function + ": a tensor of shape " + to_string(shape) + " and dtype " + std::string(name(dtype)) + " has more than 2^63 bytes", "give lesser extents");
   }
 }
 
@@ -79,11 +80,7 @@ Variable compared_places(const char* function, std::int64_t rows, std::int64_t c
 
 Variable tensor_of(const Operand& x, const char* function, int rank) {
   const Variable tensor = x.as(x.promotable().dtype);
-  asked(function, [&] {
-    if (tensor.rank() == rank) return;
-    throw ShapeError(std::string(function) + ": x has " + std::to_string(tensor.rank()) + (tensor.rank() == 1 ? " axis" : " axes") + ", not " + std::to_string(rank),
-                     rank == 1 && tensor.rank() == 2 ? "diagonal takes it out of a matrix" : "");
-  }, x);
+  asked(function, [&] { require_axes(function, tensor.rank(), rank); }, x);
   return tensor;
 }
 
@@ -152,7 +149,7 @@ Variable arange(Scalar start, Scalar stop, Scalar step, DType dtype, SourceLine 
 
 Variable linspace(double start, double stop, std::int64_t count, DType dtype, SourceLine where) {
   return made_at("linspace", where, [&] {
-    if (count < 0) throw ShapeError("linspace: " + std::to_string(count) + " numbers cannot be made");
+    require_linspace_count(count);
     check_extents("linspace", {count}, dtype);
     const At at(where);
     const auto number = [&](auto value) { return at(constant(Scalar(value), where)); };

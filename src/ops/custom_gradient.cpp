@@ -33,12 +33,12 @@ class WithGradientOp final : public GradientMark {
 }  // namespace
 
 std::vector<Variable> with_gradient(std::span<const Variable> outputs, std::span<const Variable> inputs, SubgraphGradient rule, SourceLine where) {
-  if (outputs.empty()) throw GraphError("with_gradient: no output is given");
-  if (!rule) throw GraphError("with_gradient: no rule is given");
+  if (outputs.empty()) throw GraphError("with_gradient: no output is given", "give those whose gradient the rule tells");
+  if (!rule) throw GraphError("with_gradient: no rule is given", "give one: [](auto inputs, auto outputs, auto output_gradients) -> Gradients { ... }");
   std::vector<Variable> all(outputs.begin(), outputs.end());
   all.insert(all.end(), inputs.begin(), inputs.end());
   for (const Variable& variable : all) {
-    if (!variable) throw GraphError("with_gradient: an output or input is an empty Variable");
+    if (!variable) throw GraphError("with_gradient: an output or input is an empty Variable", "assign it before it is used");
   }
   return std::make_shared<const WithGradientOp>(static_cast<int>(outputs.size()), std::move(rule))->apply(all, where).outputs();
 }

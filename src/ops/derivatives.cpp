@@ -16,7 +16,7 @@ void check_directions(const std::string& who, std::span<const Variable> inputs, 
     throw GraphError(who + ": " + std::to_string(directions.size()) + " directions for " + std::to_string(inputs.size()) + " inputs", "give one for each input");
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i] || !directions[i]) throw GraphError(who + ": input " + std::to_string(i) + " or its direction is an empty Variable");
+    if (!inputs[i] || !directions[i]) throw GraphError(who + ": input " + std::to_string(i) + " or its direction is an empty Variable", "assign it before it is used");
     if (directions[i].dtype() == inputs[i].dtype() && directions[i].rank() <= inputs[i].rank()) continue;
     throw TypeError(who + ": input " + std::to_string(i) + " is " + to_string(inputs[i].type()) + ", its direction " + to_string(directions[i].type()), "a direction has its input's dtype and shape");
   }
@@ -24,7 +24,7 @@ void check_directions(const std::string& who, std::span<const Variable> inputs, 
 
 /// What stands for an output's gradient until something else does.
 Variable stand_in(const Variable& output, SourceLine where) {
-  if (!output) throw GraphError("rop: an output is an empty Variable");
+  if (!output) throw GraphError("rop: an output is an empty Variable", "assign it before it is used");
   return input(output.type(), "u", where);
 }
 
@@ -56,7 +56,7 @@ Variable jacobian_of(const Variable& output, const Variable& input, Disconnected
     const Assignment given{u, unit(output.type(), i, where)};
     rows.push_back(substitute(std::span(&product, 1), std::span(&given, 1), true).front());
   }
-  if (rows.empty()) throw ShapeError("jacobian: " + describe(output) + " has no elements");
+  if (rows.empty()) throw ShapeError("jacobian: " + describe(output) + " has no elements", "leave it out: there is nothing to differentiate");
   // Each row gets the output's axes, of extent 1; rows are put together along the last of these, then along those before it.
   std::vector<int> pattern(static_cast<std::size_t>(output.rank()), kNewAxis);
   for (int axis = 0; axis < input.rank(); ++axis) pattern.push_back(axis);
@@ -90,7 +90,7 @@ std::vector<Variable> rop(std::span<const Variable> outputs, std::span<const Var
 
 Variable jacobian(const Variable& output, const Variable& input, Disconnected disconnected, SourceLine where) {
   return blaming(where, "Jacobian", [&] {
-    if (!output) throw GraphError("jacobian: the output is an empty Variable");
+    if (!output) throw GraphError("jacobian: the output is an empty Variable", "assign it before it is used");
     return jacobian_of(output, input, disconnected, where);
   });
 }

@@ -37,12 +37,19 @@ class DimShuffleOp final : public Op {
     for (std::int64_t axis : pattern_) {
       if (axis == kNewAxis) continue;
       if (axis < 0 || axis >= dims.rank()) throw ShapeError("dimshuffle: axis " + std::to_string(axis) + " does not exist: x has " + std::to_string(dims.rank()) + " axes", "name x's axes from 0 on, kNewAxis for one more");
-      if (++uses[static_cast<std::size_t>(axis)] > 1) throw ShapeError("dimshuffle: axis " + std::to_string(axis) + " is named twice");
+      if (++uses[static_cast<std::size_t>(axis)] > 1) throw ShapeError("dimshuffle: axis " + std::to_string(axis) + " is named twice", "name each axis once; broadcast_to repeats elements");
     }
     for (int axis = 0; axis < dims.rank(); ++axis) {
       if (uses[static_cast<std::size_t>(axis)] == 1 || dims[axis] == 1) continue;
       throw ShapeError("dimshuffle: axis " + std::to_string(axis) + " is left out and its extent is not known to be 1", "declare the input with extent 1 there, or keep the axis");
     }
+  }
+  /// What squeeze looks at before: throws ShapeError, in its name, unless the extent of the axis is known to be 1.
+  static void require_one(const Shape& dims, int axis) {
+    if (dims[axis] == 1) return;
+    const bool is_known = dims[axis] != kUnknown;
+    throw ShapeError("squeeze: axis " + std::to_string(axis) + (is_known ? " has " + std::to_string(dims[axis]) + " elements, not 1" : " is not known to have the extent 1"),
+                     is_known ? "subtensor takes one of them" : "declare it: specify_shape, or the input's type");
   }
   /// The axes back in their places; those that were left out come again with extent 1.
   Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {

@@ -50,12 +50,12 @@ std::string bracket_problem(std::string_view code) {
 
 void check_row(const ElementwiseRow& row) {
   const std::string label = "row '" + row.name + "'";
-  if (row.name.empty()) throw GraphError("a row needs a name");
+  if (row.name.empty()) throw GraphError("a row needs a name", "give .name, by which errors and kernels call it");
   if (arity(row) == 0) throw GraphError(label + ": its code names no input", "write x0, x1, ... for the inputs");
   for (const std::string* const code : {&row.code, &row.integer_code, &row.bool_code}) {
     if (const std::string problem = bracket_problem(*code); !problem.empty()) throw GraphError(label + ": " + problem + " in its code '" + *code + "'", "write one expression");
   }
-  if (row.condition_first && arity(row) < 2) throw GraphError(label + ": condition_first needs another input beside x0");
+  if (row.condition_first && arity(row) < 2) throw GraphError(label + ": condition_first needs another input beside x0", "write x1, x2, ... for what the condition x0 chooses from");
 }
 
 const std::vector<OpPtr>& ops_of_the_table() {

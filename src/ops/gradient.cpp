@@ -65,7 +65,7 @@ class BackwardWalk {
 
   /// The gradient by a Variable, to which nothing is added.
   void know(const Variable& variable, const Variable& gradient) {
-    if (!known_.insert(variable.id()).second) throw GraphError("the known gradient by " + describe(variable) + " is given twice");
+    if (!known_.insert(variable.id()).second) throw GraphError("the known gradient by " + describe(variable) + " is given twice", "name it once, with their sum");
     slots_.insert_or_assign(variable.id(), std::vector{Arrived{spread(gradient, variable, where_), {}}});
   }
 
@@ -274,7 +274,7 @@ void check_seeds(const std::string& what, std::span<const Variable> outputs, std
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const std::string label = what + std::to_string(i);
-    if (!outputs[i] || !gradients[i]) throw GraphError(label + " or its gradient is an empty Variable");
+    if (!outputs[i] || !gradients[i]) throw GraphError(label + " or its gradient is an empty Variable", "assign it before it is used");
     if (!is_floating(outputs[i].dtype())) {
       throw TypeError(label + ", " + describe(outputs[i]) + ", has no gradient: only floating values have",
                       "cast it before");
@@ -289,7 +289,7 @@ void check_seeds(const std::string& what, std::span<const Variable> outputs, std
 
 void check_inputs(std::span<const Variable> inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i]) throw GraphError("the gradient by an empty Variable was asked for");
+    if (!inputs[i]) throw GraphError("the gradient by an empty Variable was asked for", "assign it before it is used");
     if (is_floating(inputs[i].dtype())) continue;
     throw TypeError(describe(inputs[i]) + " has no gradient: only floating values have",
                     "cast the input before it is used");
@@ -356,7 +356,7 @@ std::vector<Variable> lop(std::span<const Variable> outputs, std::span<const Var
 
 std::vector<Variable> grad(const Variable& cost, std::span<const Variable> inputs, const GradOptions& options, SourceLine where) {
   at_line(where, [&] {
-    if (!cost) throw GraphError("grad: the cost is an empty Variable");
+    if (!cost) throw GraphError("grad: the cost is an empty Variable", "assign it before it is used");
     if (cost.rank() != 0) throw ShapeError("grad: the cost must be 0-d, it is " + describe(cost), "sum it, or give the gradient of each element: lop(cost, gradients, x)");
     if (!is_floating(cost.dtype()) || is_float8(cost.dtype())) throw TypeError("grad: " + describe(cost) + " has no gradient", "cast it to a floating dtype before");
   });

@@ -46,7 +46,7 @@ Variable consider_constant(const Operand& x) { return applied(std::make_shared<c
 Variable disconnected_grad(const Operand& x) { return applied(std::make_shared<const DisconnectedGradOp>(), x); }
 Variable grad_clip(const Operand& x, double lower, double upper) {
   asked("grad_clip", [&] {
-    if (!(lower <= upper)) throw OptionError("grad_clip: the lower bound " + std::to_string(lower) + " is not below the upper one, " + std::to_string(upper));
+    if (!(lower <= upper)) throw OptionError("grad_clip: the lower bound " + std::to_string(lower) + " is not below the upper one, " + std::to_string(upper), "give the lesser one first");
   }, x);
   return applied(std::make_shared<const GradClipOp>(lower, upper), x);
 }

@@ -102,7 +102,7 @@ Variable print(const Operand& x, std::string message, std::vector<std::string> w
 
 Variable observe(const Operand& x, std::function<void(const Array&)> look) {
   asked("observe", [&] {
-    if (!look) throw GraphError("observe: there is no function to call");
+    if (!look) throw GraphError("observe: there is no function to call", "give one that takes the values: [](const Array& x) { ... }");
   }, x);
   return looked_at(x, std::make_shared<const ObserveOp>(std::move(look)));
 }

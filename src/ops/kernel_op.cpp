@@ -12,7 +12,7 @@
 namespace damo {
 
 KernelBuilder::Value KernelBuilder::input(int i) const {
-  if (i < 0 || i >= input_count()) throw GraphError(name_ + ": lower asks for input " + std::to_string(i) + " of " + std::to_string(input_count()));
+  if (i < 0 || i >= input_count()) throw GraphError(name_ + ": lower asks for input " + std::to_string(i) + " of " + std::to_string(input_count()), "count them from 0, below input_count()");
   return inputs_[static_cast<std::size_t>(i)];
 }
 
@@ -130,12 +130,12 @@ Shape KernelOp::output_shape(std::span<const Shape> dims, std::span<const Shape>
   try {
     return broadcast_values(dims, shapes);
   } catch (const ShapeError& error) {
-    const std::string& remedy = error.parts().remedy;
-    throw ShapeError(name() + ": " + error.parts().message, remedy.empty() ? "reshape or transpose one of them" : remedy);
+    throw ShapeError(name() + ": " + error.parts().message, error.parts().remedy);
   }
 }
 
 Apply KernelOp::make_node(Inputs inputs) const {
+  const auto refuse_no_input = [&] { throw GraphError(name() + ": a KernelOp has an input", "call it with one"); };
   std::vector<Promotable> dtypes;
   std::vector<Shape> shapes;
   for (const Variable& input : inputs) {
@@ -143,10 +143,10 @@ Apply KernelOp::make_node(Inputs inputs) const {
     shapes.push_back(input.dims());
   }
   if (const std::optional<std::uint32_t> axes = reduced_axes()) {
-    if (shapes.empty()) throw GraphError(name() + ": a KernelOp has an input");
-    if (shapes[0].rank() < 32 && *axes >> shapes[0].rank()) throw ShapeError(name() + ": x has " + std::to_string(shapes[0].rank()) + " axes, fewer than are reduced");
+    if (shapes.empty()) refuse_no_input();
+    require_reduced_axes(name(), *axes, shapes[0].rank());
   }
-  if (dtypes.empty()) throw GraphError(name() + ": a KernelOp has an input");
+  if (dtypes.empty()) refuse_no_input();
   return {*this, {inputs.begin(), inputs.end()}, {{result_type(dtypes), output_shape(shapes)}}};
 }
 

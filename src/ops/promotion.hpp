@@ -55,6 +55,11 @@ DType common_dtype(const ElementwiseRow& row, std::span<const Operand> inputs) {
           {},
           {},
           "cast the other input to a wider dtype"};
+      for (const Operand& input : inputs) {
+        if (input.is_number()) continue;
+        if constexpr (requires { input.variable(); }) parts.operands.push_back(describe(input.variable()));
+        else parts.operands.push_back(describe(input.array()));
+      }
       if (inputs[i].where()) parts.where = row.name + " built at " + to_string(inputs[i].where());
       throw TypeError(std::move(parts));
     }

@@ -18,7 +18,7 @@ struct RangeLength {
 inline RangeLength range_length(const Scalar& start, const Scalar& stop, const Scalar& step) {
   __extension__ using Wide = __int128;  // holds the distance of any two integers
   const auto wide = [](const Scalar& integer) { return integer.dtype() == uint64 ? Wide(static_cast<std::uint64_t>(integer.as_int())) : Wide(integer.as_int()); };
-  if (step.as_double() == 0) throw OptionError("arange: the step is 0");
+  if (step.as_double() == 0) throw OptionError("arange: the step is 0", "give another one; linspace takes a count instead");
   const bool of_integers = !is_floating(start.dtype()) && !is_floating(stop.dtype()) && !is_floating(step.dtype());
   double count = std::ceil((stop.as_double() - start.as_double()) / step.as_double());
   if (of_integers) {

@@ -8,7 +8,8 @@ ShapeRule same_as(int input) {
   return ShapeRule("same_as(" + std::to_string(input) + ")", [input](std::span<const Shape> shapes) {
     if (input < 0 || static_cast<std::size_t>(input) >= shapes.size()) {
       throw ShapeError("same_as(" + std::to_string(input) + "): there are " + std::to_string(shapes.size()) +
-                       " inputs");
+                           " inputs",
+                       "count them from 0");
     }
     return std::vector<Shape>{shapes[static_cast<std::size_t>(input)]};
   });
@@ -21,7 +22,7 @@ ShapeRule::ShapeRule(BroadcastOfInputs)
                 [](std::span<const Shape> shapes) { return std::vector<Shape>{broadcast_shapes(shapes)}; }) {}
 
 LaunchRule one_thread_each(int block) {
-  if (block < 1) throw GraphError("one_thread_each(" + std::to_string(block) + "): a block has at least one thread");
+  if (block < 1) throw GraphError("one_thread_each(" + std::to_string(block) + "): a block has at least one thread", "give 1 or more, 256 for most kernels");
   return LaunchRule("one_thread_each(" + std::to_string(block) + ")", [block](const KernelShapes& shapes) {
     const std::int64_t size = shapes.outputs[0].size();
     return LaunchConfig{.grid = {(size + block - 1) / block}, .block = {block}};

@@ -20,10 +20,11 @@ bool is_identifier(const std::string& name) {
 }  // namespace
 
 RawKernelOp::RawKernelOp(RawKernelDefinition definition) : definition_(std::move(definition)) {
-  if (definition_.name.empty()) throw GraphError("a RawKernel needs a name");
+  if (definition_.name.empty()) throw GraphError("a RawKernel needs a name", "give .name, by which errors and the kernel call it");
   if (definition_.kernel.empty()) definition_.kernel = definition_.name;
   if (definition_.body.text.empty() == definition_.source.text.empty()) {
-    throw GraphError("RawKernel " + definition_.name + " must have either .body or .source");
+    throw GraphError("RawKernel " + definition_.name + " must have either .body or .source",
+                     "give the text between the kernel's braces to .body, or all of it to .source");
   }
   if (definition_.source.text.empty() && !is_identifier(definition_.kernel)) {
     throw GraphError("RawKernel " + definition_.kernel + ": a kernel cannot be called so",
@@ -31,7 +32,8 @@ RawKernelOp::RawKernelOp(RawKernelDefinition definition) : definition_(std::move
   }
   try {
     if (definition_.inputs.empty() || definition_.outputs.empty())
-      throw GraphError("a RawKernel needs an input and an output");
+      throw GraphError("a RawKernel needs an input and an output",
+                       "declare them: .inputs = {\"const float* x\"}, .outputs = {\"float* y\"}");
     read_inputs();
     read_outputs();
     read_overwrites();
@@ -107,10 +109,7 @@ std::vector<Shape> RawKernelOp::type_dims(std::span<const Shape> inputs) const {
 }
 
 Apply RawKernelOp::make_node(Inputs inputs) const {
-  if (inputs.size() != static_cast<int>(inputs_.size())) {
-    throw GraphError(name() + " takes " + std::to_string(inputs_.size()) + " inputs, " + std::to_string(inputs.size()) +
-                     " were given");
-  }
+  inputs.require_count(static_cast<int>(inputs_.size()));
   std::vector<Variable> variables(inputs.begin(), inputs.end());
   std::vector<Shape> shapes;
   for (std::size_t i = 0; i < variables.size(); ++i) {

@@ -72,7 +72,7 @@ void RawKernelOp::read_overwrites() {
                        "it is one parameter: declare it alike");
     }
     if (overwrites_[static_cast<std::size_t>(output)] >= 0)
-      throw GraphError(".overwrites names \"" + name + "\" twice");
+      throw GraphError(".overwrites names \"" + name + "\" twice", "name it once");
     overwrites_[static_cast<std::size_t>(output)] = input;
   }
 }

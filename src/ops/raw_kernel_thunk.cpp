@@ -1,5 +1,6 @@
 #include <damo/thunk.hpp>
 
+#include "graph/base/counted.hpp"
 #include "ops/raw_kernel_op.hpp"
 #include "runtime/exec/version_table.hpp"
 
@@ -73,12 +74,14 @@ class RawKernelThunk {
       const RawScalar& scalar = op_->scalars()[i];
       if (scalar.fact != RawScalar::Fact::kGiven) continue;
       if (used == values.size())
-        throw GraphError(op_->name() + ": .values gave no value for " + scalar.parameter.declaration);
+        throw GraphError(op_->name() + ": .values gave no value for " + scalar.parameter.declaration,
+                         "let it give one for each scalar whose name says none, in their order");
       arguments[parameters_.size() + i] = KernelArgument(values[used++].cast(scalar.parameter.dtype));
     }
     if (used != values.size())
       throw GraphError(op_->name() + ": .values gave " + std::to_string(values.size()) + " values for " +
-                       std::to_string(used) + " scalars");
+                           counted(used, "scalar"),
+                       "let it give one for each scalar whose name says none, in their order");
   }
 
   Scalar checked(const RawScalar& scalar) const {
@@ -86,7 +89,8 @@ class RawKernelThunk {
     const std::string& declaration = scalar.parameter.declaration;
     if (scalar.fact != RawScalar::Fact::kSize && scalar.axis >= cell.shape().rank()) {
       throw ShapeError(op_->name() + ": \"" + declaration + "\" asks for axis " + std::to_string(scalar.axis) +
-                       " of an array of shape " + to_string(cell.shape()));
+                           " of an array of shape " + to_string(cell.shape()),
+                       "count the axes from 0, or give the array more by expand_dims");
     }
     const std::int64_t value = scalar.fact == RawScalar::Fact::kSize     ? cell.shape().size()
                                : scalar.fact == RawScalar::Fact::kExtent ? cell.shape()[scalar.axis]

@@ -127,13 +127,13 @@ class RecomputeOp final : public GradientMark {
 }  // namespace
 
 std::vector<Variable> recompute(std::span<const Variable> outputs, std::span<const Variable> inputs, SourceLine where) {
-  if (outputs.empty()) throw GraphError("recompute: no output is given");
+  if (outputs.empty()) throw GraphError("recompute: no output is given", "give what is to be computed again for the gradient");
   std::vector<Variable> all(outputs.begin(), outputs.end());
   for (const Variable& variable : outputs) {
-    if (!variable) throw GraphError("recompute: an output is an empty Variable");
+    if (!variable) throw GraphError("recompute: an output is an empty Variable", "assign it before it is used");
   }
   for (const Variable& variable : inputs) {
-    if (!variable) throw GraphError("recompute: an input is an empty Variable");
+    if (!variable) throw GraphError("recompute: an input is an empty Variable", "assign it before it is used");
   }
   const Segment segment(outputs, inputs);
   for (const Variable& input : inputs) {

@@ -74,7 +74,7 @@ Props ReduceOp::props() const {
 Apply ReduceOp::make_node(Inputs inputs) const {
   inputs.require_count(1);
   const Variable& x = inputs.at(0);
-  if (x.rank() < 32 && axes_ >> x.rank()) throw ShapeError(name() + ": x has " + std::to_string(x.rank()) + " axes, fewer than are reduced");
+  require_reduced_axes(name(), axes_, x.rank());
   if (rows_) rows_->require(x.dims());
   return {*this, {x}, {{result_of(reduction_, x.dtype()), shape_of(x.dims())}}};
 }
@@ -84,9 +84,7 @@ Shape ReduceOp::shape_of(const Shape& x) const { return reduction_ == ReductionK
 Shape ReduceOp::output_shape(std::span<const Shape>, std::span<const Shape> shapes) const {
   const Shape &from = shapes[0], to = shape_of(from);
   if (rows_) rows_->require(from);
-  if (chooses(reduction_) && !allows_empty_ && from.is_known() && from.size() == 0 && to.size() > 0) {
-    throw ShapeError(name() + ": there is no element to choose in an array of shape " + to_string(from), "give it elements, or leave it out for empty arrays");
-  }
+  if (!allows_empty_) require_choice(name(), reduction_, from, to);
   return to;
 }
 

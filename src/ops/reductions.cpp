@@ -149,6 +149,16 @@ void check_order(double ord) {
 
 bool chooses(ReductionKind reduction) { return reduction >= ReductionKind::kMax && reduction <= ReductionKind::kArgmin; }
 
+void require_choice(const std::string& name, ReductionKind reduction, const Shape& from, const Shape& to) {
+  if (!chooses(reduction) || !from.is_known() || from.size() > 0 || to.size() == 0) return;
+  throw ShapeError(name + ": there is no element to choose in an array of shape " + to_string(from), "give it elements, or leave it out for empty arrays");
+}
+
+void require_reduced_axes(const std::string& name, std::uint32_t axes, int rank) {
+  if (rank >= 32 || axes >> rank == 0) return;
+  throw ShapeError(name + ": x has " + std::to_string(rank) + " axes, fewer than are reduced", "let bit a of reduced_axes stand for axis a of x");
+}
+
 std::string name_of(ScanKind scan) { return kScanNames[static_cast<int>(scan)]; }
 
 DType result_of(ScanKind scan, DType x) {

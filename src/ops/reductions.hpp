@@ -21,6 +21,10 @@ std::string name_of(ReductionKind reduction);
 DType result_of(ReductionKind reduction, DType x);
 /// Whether of no elements there is no result.
 bool chooses(ReductionKind reduction);
+/// Throws ShapeError, in that name, where of no elements of shape `from` one is to be chosen for each of `to`; of unknown extents as far as one can tell.
+void require_choice(const std::string& name, ReductionKind reduction, const Shape& from, const Shape& to);
+/// Throws ShapeError, in that name, unless each of the axes, bit a for axis a, is one of x's.
+void require_reduced_axes(const std::string& name, std::uint32_t axes, int rank);
 
 /// What is left of a shape. Bit a of axes: axis a is gone, or with keepdims has extent 1.
 inline Shape reduced_shape(const Shape& shape, std::uint32_t axes, bool keepdims) {

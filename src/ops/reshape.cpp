@@ -85,7 +85,7 @@ class BroadcastToOp final : public GivenShapeOp {
   using GivenShapeOp::GivenShapeOp;
   std::string name() const override { return "broadcast_to"; }
   Layout view_layout(const Apply&, std::span<const Layout> inputs) const override {
-    const ViewLayout view = broadcast_layout({inputs[0].shape, inputs[0].strides, inputs[0].offset}, shape_of(inputs[0].shape));
+    const ViewLayout view = broadcast_layout({inputs[0].shape, inputs[0].strides, inputs[0].offset}, given());
     return {view.shape, view.strides, view.offset};
   }
   Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {
@@ -93,23 +93,7 @@ class BroadcastToOp final : public GivenShapeOp {
   }
 
  private:
-  Shape shape_of(const Shape& x) const override {
-    Shape to = given();
-    const int added = to.rank() - x.rank();
-    const auto fail = [&](const std::string& why) { throw ShapeError("broadcast_to: " + to_string(x) + " cannot become " + to_string(given()) + ": " + why); };
-    if (added < 0) fail("it has more axes");
-    for (int axis = 0; axis < to.rank(); ++axis) {
-      if (to[axis] < -1) fail("the extent of axis " + std::to_string(axis) + " is " + std::to_string(to[axis]));
-      if (axis < added) {
-        if (to[axis] < 0) fail("axis " + std::to_string(axis) + " is new and has no extent");
-        continue;
-      }
-      const std::int64_t have = x[axis - added];
-      if (to[axis] == -1) to[axis] = have;
-      if (have != to[axis] && have != 1 && have != kUnknown) fail("axis " + std::to_string(axis) + " has " + std::to_string(to[axis]) + " against " + std::to_string(have));
-    }
-    return to;
-  }
+  Shape shape_of(const Shape& x) const override { return stretched_shape(x, given()); }
 };
 
 class SpecifyShapeOp final : public GivenShapeOp {
@@ -135,8 +119,14 @@ Shape specified_shape(const Shape& x, const Shape& given) {
     if (to[axis] == kUnknown) to[axis] = given[axis];
     fits = given[axis] == kUnknown || to[axis] == given[axis];
   }
-  if (!fits) throw ShapeError("specify_shape: " + to_string(x) + " is not the " + to_string(given) + " that was declared");
+  if (!fits) throw ShapeError("specify_shape: " + to_string(x) + " is not the " + to_string(given) + " that was declared", "give that shape, or declare kUnknown where other extents may come");
   return to;
+}
+
+std::pair<int, int> flattened_axes(int first, int last, int rank) {
+  const int from = normalize_axis("flatten", first, rank), to = normalize_axis("flatten", last, rank);
+  if (from > to) throw ShapeError("flatten: axis " + std::to_string(first) + " comes after axis " + std::to_string(last), "swap the two");
+  return {from, to};
 }
 
 Variable reshape_like(const Variable& g, const Variable& x, SourceLine line) {
@@ -174,8 +164,7 @@ Variable flatten(const Operand& x, int first, int last) {
   const int rank = x.is_number() ? 0 : x.variable().rank();
   if (rank == 0) return reshape(x, {1});
   return asked("flatten", [&] {
-    const int from = normalize_axis("flatten", first, rank), to = normalize_axis("flatten", last, rank);
-    if (from > to) throw ShapeError("flatten: axis " + std::to_string(first) + " comes after axis " + std::to_string(last));
+    const auto [from, to] = flattened_axes(first, last, rank);
     return reshaped(std::make_shared<const FlattenOp>(from, to), x);
   }, x);
 }

@@ -1,6 +1,7 @@
 // ReshapingOp: ops that keep the elements and their order and change the axes. ReshapeOp: to a given shape.
 #pragma once
 #include <string>
+#include <utility>
 
 #include <damo/op.hpp>
 #include <damo/ops/shape.hpp>
@@ -13,6 +14,9 @@ Variable reshape_like(const Variable& g, const Variable& x, SourceLine line);
 
 /// x, with the extents of `given` where its own are not known; kUnknown fits to any. Throws ShapeError, in specify_shape's name, where two differ.
 Shape specified_shape(const Shape& x, const Shape& given);
+
+/// Which axes flatten puts together, counted from 0. Throws ShapeError where one does not exist or the first comes after the last.
+std::pair<int, int> flattened_axes(int first, int last, int rank);
 
 /// A view of what is contiguous: make_node sees to that.
 class ReshapingOp : public Op {
@@ -39,24 +43,11 @@ class ReshapeOp final : public ReshapingOp {
   Props props() const override { return {{"shape", std::vector<std::int64_t>(to_.begin(), to_.end())}}; }
   Apply make_node(Inputs inputs) const override {
     inputs.require_count(1);
-    const Shape& from = inputs.at(0).dims();
-    Shape to = to_;
-    if (from.is_known()) to = complete_shape(from, to_);
-    else check_alone();
-    return {*this, {in_order(inputs)}, {{inputs.at(0).dtype(), to}}};
+    return {*this, {in_order(inputs)}, {{inputs.at(0).dtype(), complete_shape(inputs.at(0).dims(), to_)}}};
   }
 
  private:
   Shape shape(std::span<const Layout> inputs) const override { return complete_shape(inputs[0].shape, to_); }
-  /// What can be said of the extents before x's are known.
-  void check_alone() const {
-    int open = 0;
-    for (std::int64_t extent : to_) {
-      if (extent < -1) throw ShapeError("reshape: " + to_string(to_) + " has an extent of " + std::to_string(extent));
-      open += extent == -1;
-    }
-    if (open > 1) throw ShapeError("reshape: only one extent of " + to_string(to_) + " may be -1");
-  }
   static_assert(kUnknown == -1, "the open extent is an unknown one of the type");
   Shape to_;
 };

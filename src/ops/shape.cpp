@@ -38,9 +38,7 @@ Variable squeeze(const Operand& x, const Axes& axes) {
   for (int axis = 0; axis < dims.rank(); ++axis) {
     const bool is_asked = mask >> axis & 1u;
     asked("squeeze", [&] {
-      if (!is_asked || axes.is_all() || dims[axis] == 1) return;
-      throw ShapeError("squeeze: axis " + std::to_string(axis) + (dims[axis] == kUnknown ? " is not known to have the extent 1" : " has " + std::to_string(dims[axis]) + " elements, not 1"),
-                       dims[axis] == kUnknown ? "declare it: specify_shape, or the input's type" : "subtensor takes one of them");
+      if (is_asked && !axes.is_all()) DimShuffleOp::require_one(dims, axis);
     }, x);
     if (!is_asked || (axes.is_all() && dims[axis] != 1)) pattern.push_back(axis);
   }

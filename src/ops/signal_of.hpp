@@ -29,7 +29,7 @@ struct SignalOf {
   static Value convolve(const Value& given, const Value& window, ConvolveMode mode) {
     for (const Value* x : {&given, &window}) {
       if (World::dims(*x).rank() != 1) throw ShapeError("convolve: an operand has " + std::to_string(World::dims(*x).rank()) + " axes, not 1", "flatten it");
-      if (World::dims(*x)[0] == 0) throw ShapeError("convolve: an operand has no elements");
+      if (World::dims(*x)[0] == 0) throw ShapeError("convolve: an operand has no elements", "give it some, or leave it out for empty arrays");
     }
     const DType dtype = result_type(std::vector<Promotable>{{given.dtype()}, {window.dtype()}}), inner = dtype == bool_ ? int64 : dtype;
     Value x = World::converted(given, inner), w = World::converted(window, inner);

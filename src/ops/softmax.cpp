@@ -7,6 +7,7 @@
 #include <damo/ops/math.hpp>
 #include <damo/ops/shape.hpp>
 #include "graph/user_line.hpp"
+#include "ops/label_checks.hpp"
 #include "ops/gradient_parts.hpp"
 #include "ops/indexing/positions.hpp"
 #include "ops/not_empty.hpp"
@@ -34,13 +35,7 @@ class Shifted {
 /// They stretch to the logits' rows; rows known to be one do not stretch to them.
 Variable labels_of(const Operand& given, const Variable& logits, int axis) {
   const Variable labels = given.as(given.promotable().dtype);
-  if (!is_integer(labels.dtype())) {
-    throw TypeError("cross_entropy: labels are integers, or probabilities with the axes of the logits, not " + describe(labels), "cast(labels, int32)");
-  }
-  if (labels.rank() != logits.rank() - 1) {
-    throw ShapeError("cross_entropy: logits have " + std::to_string(logits.rank()) + " axes, so labels have " + std::to_string(logits.rank() - 1) + ", not " + std::to_string(labels.rank()),
-                     "give a label for each row of logits");
-  }
+  require_labels(labels.dtype(), labels.rank(), logits.rank(), describe(labels), "cast(labels, int32)");
   Shape rows = logits.dims();
   rows.erase(axis);
   return without_stretching(rows, labels, given.where());

@@ -6,6 +6,9 @@
 #include <damo/op.hpp>
 #include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
+#include "ops/indexing/index_plan.hpp"
+#include "ops/indexing/positions.hpp"
+#include "ops/indexing/walks.hpp"
 #include "ops/promotion.hpp"
 #include "ops/subtensor_op.hpp"
 #include "ops/window_thunk.hpp"
@@ -36,10 +39,8 @@ std::string to_string(const Indices& indices) {
 }
 
 /// The part of a tensor that indices name; extents may be unknown.
-Op::Layout part_of(const Indices& indices, const Op::Layout& x) {
-  if (indices.size() > static_cast<std::size_t>(x.shape.rank())) {
-    throw ShapeError("subtensor: " + std::to_string(indices.size()) + " indices for " + std::to_string(x.shape.rank()) + " axes");
-  }
+Op::Layout part_of(const std::string& user, const Indices& indices, const Op::Layout& x) {
+  require_axes_for(user, indices.size(), x.shape.rank());
   Op::Layout part{{}, {}, x.offset};
   bool is_empty = false;
   for (int axis = 0; axis < x.shape.rank(); ++axis) {
@@ -47,11 +48,7 @@ Op::Layout part_of(const Indices& indices, const Op::Layout& x) {
     const std::int64_t extent = x.shape[axis], stride = x.strides[axis];
     if (index.is_position()) {
       if (extent == kUnknown) continue;
-      const std::int64_t position = index.position() < 0 ? index.position() + extent : index.position();
-      if (position < 0 || position >= extent) {
-        throw ShapeError("subtensor: position " + std::to_string(index.position()) + " is not on axis " + std::to_string(axis) + ", whose extent is " + std::to_string(extent));
-      }
-      part.offset += position * stride;
+      part.offset += position_on_axis(user, index.position(), axis, extent) * stride;
       continue;
     }
     const Slice& slice = index.slice();
@@ -65,7 +62,7 @@ Op::Layout part_of(const Indices& indices, const Op::Layout& x) {
   return part;
 }
 
-Shape part_dims(const Indices& indices, const Shape& dims) { return part_of(indices, {dims, Shape::filled(dims.rank(), 0), 0}).shape; }
+Shape part_dims(const std::string& user, const Indices& indices, const Shape& dims) { return part_of(user, indices, {dims, Shape::filled(dims.rank(), 0), 0}).shape; }
 
 }  // namespace
 
@@ -73,10 +70,10 @@ Props SubtensorOp::props() const { return {{"indices", to_string(indices_)}}; }
 
 Apply SubtensorOp::make_node(Inputs inputs) const {
   inputs.require_count(1);
-  return {*this, {inputs.at(0)}, {{inputs.at(0).dtype(), part_dims(indices_, inputs.at(0).dims())}}};
+  return {*this, {inputs.at(0)}, {{inputs.at(0).dtype(), part_dims(name(), indices_, inputs.at(0).dims())}}};
 }
 
-Op::Layout SubtensorOp::view_layout(const Apply&, std::span<const Layout> inputs) const { return part_of(indices_, inputs[0]); }
+Op::Layout SubtensorOp::view_layout(const Apply&, std::span<const Layout> inputs) const { return part_of(name(), indices_, inputs[0]); }
 
 /// Zeros with g in the part.
 Gradients SubtensorOp::gradient(const Apply& node, std::span<const Variable> output_gradients) const {
@@ -91,18 +88,18 @@ Props WriteSubtensorOp::props() const { return {{"indices", to_string(indices_)}
 Apply WriteSubtensorOp::make_node(Inputs inputs) const {
   inputs.require_count(2);
   const Variable &x = inputs.at(0), &y = inputs.at(1);
-  require_fit(part_dims(indices_, x.dims()), y.dims());
+  require_fits_part(name(), part_dims(name(), indices_, x.dims()), y.dims(), y.dims());
   return {*this, {x, y}, {x.type()}};
 }
 
 Shapes WriteSubtensorOp::infer_shape(const Apply&, std::span<const Shape> inputs) const {
-  require_fit(part_dims(indices_, inputs[0]), inputs[1]);
+  require_fits_part(name(), part_dims(name(), indices_, inputs[0]), inputs[1], inputs[1]);
   return {{inputs[0]}};
 }
 
 Thunk WriteSubtensorOp::make_thunk(const Apply& node, ThunkContext& context) const {
-  return window_thunk(node, context, write_, [indices = indices_](std::span<const Layout> inputs, const Layout& output) {
-    return std::vector<Window>{{1, inputs[1], part_of(indices, output)}};
+  return window_thunk(node, context, write_, [user = name(), indices = indices_](std::span<const Layout> inputs, const Layout& output) {
+    return std::vector<Window>{{1, inputs[1], part_of(user, indices, output)}};
   });
 }
 
@@ -111,16 +108,6 @@ Gradients WriteSubtensorOp::gradient(const Apply& node, std::span<const Variable
   const Variable &g = output_gradients[0], part = subtensor(at(g), indices_);
   const Variable of_x = write_ == WindowWrite::kSet ? set_subtensor(at(g), indices_, 0.0) : g;
   return std::vector<Variable>{of_x, sum_to(part, node.input(1).dims(), node.where())};
-}
-
-/// y broadcasts to the part; unknown extents may.
-void WriteSubtensorOp::require_fit(const Shape& part, const Shape& y) const {
-  bool fits = y.rank() <= part.rank();
-  for (int axis = 1; fits && axis <= y.rank(); ++axis) {
-    const std::int64_t have = y[-axis], want = part[-axis];
-    fits = have == want || have == 1 || have == kUnknown || want == kUnknown;
-  }
-  if (!fits) throw ShapeError(name() + ": y of shape " + damo::to_string(y) + " does not fit into x" + to_string(indices_) + " of shape " + damo::to_string(part));
 }
 
 namespace {

@@ -44,7 +44,6 @@ class WriteSubtensorOp final : public Op {
   WindowWrite write() const { return write_; }
 
  private:
-  void require_fit(const Shape& part, const Shape& y) const;
   std::vector<Index> indices_;
   WindowWrite write_;
 };

@@ -51,7 +51,7 @@ TEST(CalledNames, ABadAxisIsToldInOneWording) {
   }
   EXPECT_THAT(error_of<ShapeError>([&] { stack({x, x}, 4); }), AllOf(StartsWith("stack: axis 4 does not exist: the result has 3 axes"), HasSubstr("stack built at")));
   EXPECT_THAT(error_of<ShapeError>([&] { stack({values, values}, 4); }), StartsWith("stack: axis 4 does not exist: the result has 3 axes"));
-  EXPECT_THAT(error_of<ShapeError>([&] { concatenate({values, values}, 2); }), StartsWith("concatenate: axis 2 does not exist: each array has 2 axes"));
+  EXPECT_THAT(error_of<ShapeError>([&] { concatenate({values, values}, 2); }), StartsWith("concatenate: axis 2 does not exist: each tensor has 2 axes"));
   EXPECT_THAT(error_of<ShapeError>([&] { fft(x, 1); }), StartsWith("fft: axis 1 does not exist: x beside its pairs has 1 axis\n"));
   EXPECT_THAT(error_of<ShapeError>([&] { sum(scalar("s"), 0); }), AllOf(StartsWith("sum: x has no axis"), HasSubstr("expand_dims(x, 0)")));
 }
@@ -101,7 +101,7 @@ TEST(CalledNames, WhatAnOpRefusesIsToldOfTheFunctionThatIsMadeOfIt) {
       {"kron: float8_e4m3 and float32 have no common dtype", [&] { kron(e, k); }, [&] { kron(ae, ak); }, "cast it to float32"},
       {"lstsq: the matrix has 3 rows, the right side 5: (3, 4), (5,)", [&] { lstsq(k, w); }, [&] { lstsq(ak, aw); }, "give both as many rows"},
       {"split: the parts have more than 2^63 elements along axis 0", [&] { split(k, {huge, huge}); }, [&] { split(ak, {huge, huge}); }, "sizes add up to x's extent"},
-      {"split: the parts have 2 elements along axis 0, x has 3", [&] { split(k, {1, 1}); }, [&] { split(ak, {1, 1}); }, ""},
+      {"split: the parts have 2 elements along axis 0, x has 3", [&] { split(k, {1, 1}); }, [&] { split(ak, {1, 1}); }, "sizes add up to x's extent"},
       {"confusion_matrix: 3 actual labels, 4 predicted ones", [&] { confusion_matrix(i, i4); }, [&] { confusion_matrix(ai, ai4); }, "give each sample both"},
       {"bincount: weights of shape (5,) for x of shape (3,)", [&] { bincount(i, w); }, [&] { bincount(ai, aw); }, "give each element a weight"},
       {"repeat: shape (3, 4611686018427387904", [&] { repeat(k, huge, 0); }, [&] { repeat(ak, huge, 0); }, "give lesser extents"},
@@ -114,7 +114,22 @@ TEST(CalledNames, WhatAnOpRefusesIsToldOfTheFunctionThatIsMadeOfIt) {
       {"allclose does not compute with float8_e4m3", [&] { allclose(e, e); }, [&] { allclose(ae, ae); }, "cast it to float32"},
       {"put: positions are integers", [&] { put(k, w, 1); }, [&] { put(ak, aw, aw); }, "int64"},
       {"put: y of shape (5,) does not fit to the part of x, whose shape is (3,)", [&] { put(k, i, w); }, [&] { put(ak, ai, aw); }, "broadcast or reshape it"},
-      {"specify_shape: (3, 4) is not the (?, 5) that was declared", [&] { specify_shape(k, {-1, 5}); }, [&] { specify_shape(ak, {-1, 5}); }, ""},
+      {"specify_shape: (3, 4) is not the (?, 5) that was declared", [&] { specify_shape(k, {-1, 5}); }, [&] { specify_shape(ak, {-1, 5}); }, "declare kUnknown where other extents may come"},
+      {"concatenate: (5,) has another number of axes than (3, 4)", [&] { concatenate({k, w}); }, [&] { concatenate({ak, aw}); }, "expand_dims or reshape gives it as many"},
+      {"concatenate: there are no tensors", [] { concatenate(std::vector<Variable>()); }, [] { concatenate(std::vector<Array>()); }, "give at least one"},
+      {"stack: (5,) is another shape than (3, 4)", [&] { stack({k, w}); }, [&] { stack({ak, aw}); }, "broadcast_to or reshape makes them equal"},
+      {"flatten: axis 1 comes after axis 0", [&] { flatten(k, 1, 0); }, [&] { flatten(ak, 1, 0); }, "swap the two"},
+      {"squeeze: axis 0 has 3 elements, not 1", [&] { squeeze(k, 0); }, [&] { squeeze(ak, 0); }, "subtensor takes one of them"},
+      {"subtensor: 3 indices for 2 axes", [&] { subtensor(k, {0, 0, 0}); }, [&] { subtensor(ak, {0, 0, 0}); }, "give at most one for each axis"},
+      {"subtensor: the step of axis 0 is 0", [&] { subtensor(k, {Index(0, 3, 0)}); }, [&] { subtensor(ak, {Index(0, 3, 0)}); }, "-1 goes backwards"},
+      {"set_subtensor: position 3 is not on axis 0, whose extent is 3", [&] { set_subtensor(k, {3}, 1.0); }, [&] { set_subtensor(ak, {3}, 1.0); }, "give positions from -3 to 2"},
+      {"set_subtensor: y of shape (5,) does not fit to x of shape (3, 4) behind the mask's axes", [&] { set_subtensor(k, input({bool_, {3}}), w); }, [&] { set_subtensor(ak, Array::zeros({3}, bool_), aw); }, "broadcast or reshape it"},
+      {"take_along_axis: positions of shape (3,) do not fit to x of shape (3, 4)", [&] { take_along_axis(k, i, 0); }, [&] { take_along_axis(ak, ai, 0); }, "all axes but that one have the same extents"},
+      {"cross_entropy: labels are integers, or probabilities with the axes of the logits, not ", [&] { cross_entropy(k, w); }, [&] { cross_entropy(ak, aw); }, "(labels, int32)"},
+      {"cross_entropy: logits have 2 axes, so labels have 1, not 2", [&] { cross_entropy(k, cast(k, int64)); }, [&] { cross_entropy(ak, astype(ak, int64)); }, "give a label for each row of logits"},
+      {"broadcast_to: (3, 4) cannot become (3, 5): axis 1 has 5 against 4", [&] { broadcast_to(k, {3, 5}); }, [&] { ak.broadcast_to({3, 5}); }, "only an extent of 1 stretches"},
+      {"eye_like: x has 1 axis, not 2", [&] { eye_like(w); }, [&] { eye_like(aw); }, "give a matrix"},
+      {"diag: x has 2 axes, not 1", [&] { diag(k); }, [&] { diag(ak); }, "diagonal takes it out of a matrix"},
       {"max_and_argmax does not compute with float8_e4m3", [&] { max_and_argmax(e); }, [&] { max_and_argmax(ae); }, "cast it to float32"},
       {"attention: heads of the query are a multiple of those of key and value, not 3 of 2 and 2",
        [] { nn::attention(input({float32, {3, 5, 4}}), input({float32, {2, 5, 4}}), input({float32, {2, 5, 4}})); },

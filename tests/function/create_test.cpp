@@ -212,7 +212,7 @@ TEST_P(CreateOnEachDevice, SaysWhatCannotBeMade) {
   EXPECT_THAT(error_of([&] { diag(x); }), AllOf(HasSubstr("diag: x has 2 axes, not 1"), HasSubstr("diagonal takes it out of a matrix"), HasSubstr("create_test.cpp")));
   EXPECT_THAT(error_of([&] { eye_like(sum(x, 0)); }), HasSubstr("eye_like: x has 1 axis, not 2"));
   EXPECT_THAT(error_of([&] { diag(range({2, 2})); }), HasSubstr("diag: x has 2 axes, not 1"));
-  EXPECT_THAT(error_of([&] { eye_like(range({2})); }), HasSubstr("eye_like: x has 1 axes, not 2"));
+  EXPECT_THAT(error_of([&] { eye_like(range({2})); }), HasSubstr("eye_like: x has 1 axis, not 2"));
 }
 
 DAMO_ON_EACH_DEVICE(CreateOnEachDevice);

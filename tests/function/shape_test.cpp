@@ -215,7 +215,7 @@ TEST_P(ShapeOps, NameWhatDoesNotFitAtTheCall) {
   EXPECT_THAT(error(subtensor(x, {2})), HasSubstr("position 2 is not on axis 0, whose extent is 2"));
   EXPECT_THAT(error(subtensor(x, {0, -4})), HasSubstr("position -4 is not on axis 1, whose extent is 3"));
   EXPECT_THAT(error(concatenate({x, y}, 1)), HasSubstr("(4, 3) does not fit to (2, 3) along axis 1"));
-  EXPECT_THAT(error(set_subtensor(x, {{0, 2}}, y)), HasSubstr("y of shape (4, 3) does not fit into x[0:2] of shape (2, 3)"));
+  EXPECT_THAT(error(set_subtensor(x, {{0, 2}}, y)), HasSubstr("y of shape (4, 3) does not fit to the part of x, whose shape is (2, 3)"));
   EXPECT_THAT(error(broadcast_to(x, {5, 3})), HasSubstr("broadcast_to: (2, 3) cannot become (5, 3)"));
 }
 DAMO_ON_EACH_DEVICE(ShapeOps);

@@ -154,7 +154,7 @@ TEST(RawKernel, ChecksDtypesAtTheLineOfTheCall) {
   EXPECT_THAT(text, HasSubstr("doubler: input 0 is declared const float * i0, it is float64"));
   EXPECT_THAT(text, HasSubstr("raw_kernel_test.cpp:" + std::to_string(__LINE__ - 2)));
   EXPECT_THAT(text, HasSubstr("cast(x, float32)"));
-  EXPECT_THAT(error_of([&] { kernel(vector("x"), vector("y")); }), HasSubstr("takes 1 inputs, 2 were given"));
+  EXPECT_THAT(error_of([&] { kernel(vector("x"), vector("y")); }), HasSubstr(": takes 1 input, 2 were given"));
 }
 
 TEST(RawKernel, InfersTypesFromItsRule) {

@@ -80,6 +80,7 @@ TEST(ShapeOps, InferExtentsFromTypes) {
 }
 
 TEST(ShapeOps, NameWhatCannotFitWhenTheGraphIsBuilt) {
+  using ::testing::AllOf;
   using ::testing::HasSubstr;
   const Variable x = input({float32, {2, 3}}, "x");
   const auto error = [](auto work) -> std::string {
@@ -92,11 +93,11 @@ TEST(ShapeOps, NameWhatCannotFitWhenTheGraphIsBuilt) {
   };
   EXPECT_THAT(error([&] { reshape(x, {4, -1}); }), HasSubstr("6 elements are not a multiple of 4"));
   EXPECT_THAT(error([&] { reshape(x, {4, -1}); }), HasSubstr("shape_test.cpp:"));
-  EXPECT_THAT(error([&] { reshape(matrix("y"), {-1, -1}); }), HasSubstr("only one extent of (?, ?) may be -1"));
-  EXPECT_THAT(error([&] { subtensor(x, {0, 1, 2}); }), HasSubstr("3 indices for 2 axes"));
-  EXPECT_THAT(error([&] { subtensor(x, {5}); }), HasSubstr("position 5 is not on axis 0, whose extent is 2"));
+  EXPECT_THAT(error([&] { reshape(matrix("y"), {-1, -1}); }), AllOf(HasSubstr("reshape: (?, ?) cannot become (?, ?): only one extent may be -1"), HasSubstr("give the others as numbers")));
+  EXPECT_THAT(error([&] { subtensor(x, {0, 1, 2}); }), AllOf(HasSubstr("3 indices for 2 axes"), HasSubstr("expand_dims makes more of these")));
+  EXPECT_THAT(error([&] { subtensor(x, {5}); }), AllOf(HasSubstr("position 5 is not on axis 0, whose extent is 2"), HasSubstr("give positions from -2 to 1")));
   EXPECT_THAT(error([&] { subtensor(matrix("y"), {{0, 4, 0}}); }), HasSubstr("the step of axis 0 is 0"));
-  EXPECT_THAT(error([&] { concatenate({x, input({float32, {2, 4}}, "y")}); }), HasSubstr("concatenate: (2, 4) does not fit to (2, 3) along axis 0"));
+  EXPECT_THAT(error([&] { concatenate({x, input({float32, {2, 4}}, "y")}); }), AllOf(HasSubstr("concatenate: (2, 4) does not fit to (2, 3) along axis 0"), HasSubstr("broadcast_to, pad or transpose one of them")));
   EXPECT_THAT(error([&] { concatenate(std::vector<Variable>()); }), HasSubstr("there are no tensors"));
   EXPECT_THAT(error([&] { concatenate({scalar("a"), scalar("b")}); }), HasSubstr("stack them"));
   EXPECT_THAT(error([&] { split(x, {1, 3}, 1); }), HasSubstr("the parts have 4 elements along axis 1, x has 3"));
@@ -104,7 +105,7 @@ TEST(ShapeOps, NameWhatCannotFitWhenTheGraphIsBuilt) {
   EXPECT_THAT(error([&] { set_subtensor(vector("b", uint8), {0}, 300); }), HasSubstr("set_subtensor: 300 does not fit uint8"));
   EXPECT_THAT(error([&] { inc_subtensor(vector("b", uint8), {vector("i", int64)}, -1); }), HasSubstr("inc_subtensor: -1 does not fit uint8"));
   EXPECT_THAT(error([&] { pad(vector("b", int8), {{1, 1}}, 128); }), HasSubstr("pad: 128 does not fit int8"));
-  EXPECT_THAT(error([&] { set_subtensor(x, {0}, input({float32, {4}}, "y")); }), HasSubstr("y of shape (4,) does not fit into x[0] of shape (3,)"));
+  EXPECT_THAT(error([&] { set_subtensor(x, {0}, input({float32, {4}}, "y")); }), AllOf(HasSubstr("set_subtensor: y of shape (4,) does not fit to the part of x, whose shape is (3,)"), HasSubstr("y float32 (4,)"), HasSubstr("broadcast or reshape it")));
   EXPECT_THAT(error([&] { inc_subtensor(vector("b", bool_), {0}, true); }), HasSubstr("x is bool, which nothing is added to"));
   EXPECT_THAT(error([&] { pad(x, {{1, 1}}); }), HasSubstr("1 widths for 2 axes"));
   EXPECT_THAT(error([&] { flatten(x, 1, 0); }), HasSubstr("axis 1 comes after axis 0"));

@@ -53,7 +53,7 @@ void check_extents(std::span<const Shape> inputs, const Shape* mask) {
                      "give (batch, heads, n, features), (batch, groups, m, features) twice, and a mask that broadcasts to (batch, heads, n, m)");
   }
   for (const std::int64_t rows : {q.rows, k.rows}) {
-    if (rows > std::numeric_limits<int>::max() / 2) throw ShapeError("attention: an array of " + std::to_string(rows) + " queries or keys is too long");
+    if (rows > std::numeric_limits<int>::max() / 2) throw ShapeError("attention: an array of " + std::to_string(rows) + " queries or keys is too long", "split it");
   }
 }
 

@@ -26,8 +26,10 @@ DType require_pictures(const WindowForm& form, std::span<const Value> values, So
   for (const Value& value : values) {
     promotables.push_back({value.dtype()});
     if (value.rank() != form.axes + 2) {
-      refuse_pictures<ShapeError>(form.name, "operands have " + std::to_string(form.axes + 2) + " axes, " + (&value == &values[0] ? "x" : "w") + " has " + std::to_string(value.rank()), values, line,
-                                  "x has the axes (n, channels, extents...): expand_dims adds one");
+      const bool is_x = &value == &values[0];
+      refuse_pictures<ShapeError>(form.name, "operands have " + std::to_string(form.axes + 2) + " axes, " + (is_x ? "x" : "w") + " has " + std::to_string(value.rank()), values, line,
+                                  std::string(is_x ? "x has the axes (n, channels, extents...)" : "w has two axes before those of the window") +
+                                      (value.rank() < form.axes + 2 ? ": expand_dims adds one" : ": flatten or reshape takes one away"));
     }
   }
   const DType dtype = result_type(promotables);

@@ -4,6 +4,7 @@
 #include <damo/array_math.hpp>
 
 #include "ops/both_worlds.hpp"
+#include "ops/create_checks.hpp"
 #include "ops/diagonal.hpp"
 #include "ops/eager/index_kernels.hpp"
 #include "ops/padded_extent.hpp"
@@ -22,7 +23,7 @@ Array arange(Scalar start, Scalar stop, Scalar step, DType dtype, Device device)
 }
 
 Array linspace(double start, double stop, std::int64_t count, DType dtype, Device device) {
-  if (count < 0) throw ShapeError("linspace: " + std::to_string(count) + " numbers cannot be made");
+  require_linspace_count(count);
   if (is_integer(dtype)) return astype(floor(linspace(start, stop, count, float64, device)), dtype);
   const Array out = Array::empty({count}, dtype, device);
   fill_range(out, start, count > 1 ? (stop - start) / static_cast<double>(count - 1) : 0.0);
@@ -32,7 +33,7 @@ Array linspace(double start, double stop, std::int64_t count, DType dtype, Devic
 
 Array eye(std::int64_t rows, std::optional<std::int64_t> columns, std::int64_t diagonal, DType dtype, Device device) {
   const std::int64_t width = columns.value_or(rows);
-  const Array out = Array::zeros({rows, width}, dtype, device);
+  const Array out = asked_at_once("eye", [&] { return Array::zeros({rows, width}, dtype, device); });
   const std::int64_t far = near_diagonal(diagonal), top = far < 0 ? -far : 0, left = far > 0 ? far : 0;
   const std::int64_t length = std::min(rows - top, width - left);
   if (length > 0) assign(out.view(dtype, {length}, {width + 1}, top * width + left), 1);
@@ -40,7 +41,7 @@ Array eye(std::int64_t rows, std::optional<std::int64_t> columns, std::int64_t d
 }
 
 Array eye_like(const Array& x, std::int64_t diagonal, std::optional<DType> dtype) {
-  if (x.shape().rank() != 2) throw ShapeError("eye_like: x has " + std::to_string(x.shape().rank()) + " axes, not 2");
+  require_axes("eye_like", x.rank(), 2);
   return eye(x.shape()[0], x.shape()[1], diagonal, dtype.value_or(x.dtype()), x.device());
 }
 
@@ -49,7 +50,7 @@ Array tri(std::int64_t rows, std::optional<std::int64_t> columns, std::int64_t d
 }
 
 Array diag(const Array& x, std::int64_t diagonal) {
-  if (x.shape().rank() != 1) throw ShapeError("diag: x has " + std::to_string(x.shape().rank()) + " axes, not 1", "diagonal takes it out of a matrix");
+  require_axes("diag", x.rank(), 1);
   const std::int64_t far = near_diagonal(diagonal), down = far < 0 ? -far : 0, right = far > 0 ? far : 0;
   const Array out = asked_at_once("diag", [&] {
     const std::int64_t width = padded_extent("diag", x.shape()[0], {right, down}, 0);

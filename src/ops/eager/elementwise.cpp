@@ -4,7 +4,9 @@
 
 #include <damo/array_math.hpp>
 
+#include "graph/base/counted.hpp"
 #include "graph/base/short_list.hpp"
+#include "ops/both_worlds.hpp"
 #include "ops/eager/kernels.hpp"
 #include "ops/eager/overlap.hpp"
 #include "ops/elementwise_op.hpp"
@@ -48,7 +50,7 @@ Shape space_of(std::string_view name, Operands inputs) {
   try {
     return broadcast_shapes(shapes);
   } catch (const ShapeError& error) {
-    ErrorParts parts{std::string(name) + ": " + error.parts().message, {}, {}, "reshape or transpose one of them"};
+    ErrorParts parts{std::string(name) + ": " + error.parts().message, {}, {}, error.parts().remedy};
     for (const ArrayOperand& input : inputs) {
       if (!input.is_number()) parts.operands.push_back(describe(input.array()));
     }
@@ -63,9 +65,17 @@ struct Plan {
   ShortList<EagerInput, 4> inputs;
 
   Plan(const ElementwiseRow& row, Operands operands) : device(device_of(row.name, operands)) {
+    asked_at_once(row.name, [&] { look_at(row, operands); }, operands);
+  }
+  /// Into out.
+  void run(const ElementwiseRow& row, const Array& out) const {
+    EagerKernels::of(device.backend())->kernel(row, inputs, out.dtype(), false)->run(inputs, out);
+  }
+
+ private:
+  void look_at(const ElementwiseRow& row, Operands operands) {
     if (static_cast<int>(operands.size()) != arity(row)) {
-      throw GraphError(row.name + " takes " + std::to_string(arity(row)) + " inputs, " +
-                       std::to_string(operands.size()) + " were given");
+      throw GraphError(row.name + ": takes " + counted(arity(row), "input") + ", " + were_given(operands.size()));
     }
     const DType common = common_dtype(row, operands.subspan(row.condition_first ? 1 : 0));
     check_takes(row, common);
@@ -83,10 +93,6 @@ struct Plan {
     for (const EagerInput& input : std::span(inputs).subspan(row.condition_first ? 1 : 0)) promoted.push_back({input.dtype()});
     result = result_of(row, promoted_dtype(row, std::move(promoted)));
   }
-  /// Into out.
-  void run(const ElementwiseRow& row, const Array& out) const {
-    EagerKernels::of(device.backend())->kernel(row, inputs, out.dtype(), false)->run(inputs, out);
-  }
 };
 
 bool narrows(DType from, DType to) {
@@ -95,7 +101,7 @@ bool narrows(DType from, DType to) {
 }
 
 void check_target(std::string_view name, const Array& out, const Shape& space, DType result) {
-  if (!out) throw TypeError(std::string(name) + ": the result is to go into an empty Array");
+  if (!out) throw TypeError(std::string(name) + ": the result is to go into an empty Array", "make it before, by Array::empty(shape, dtype, device)");
   if (narrows(result, out.dtype())) {
     throw TypeError(
         std::string(name) + ": a result of " + std::string(damo::name(result)) + " does not fit into " + describe(out),

@@ -31,14 +31,17 @@ struct Counts {
 
 /// Throws TypeError for an empty Array.
 void require(const std::string& user, const Array& x, const char* what) {
-  if (!x) throw TypeError(user + ": " + what + " is an empty Array");
+  if (!x) throw TypeError(user + ": " + what + " is an empty Array", "check the Array with if (array)");
 }
 
 Array rows_of(const Array& x, const Array& mask) { return mask.rank() == 1 ? x : flatten(x, 0, mask.rank() - 1); }
 
 /// y as x's elements would have it at each place of x, whatever stands where the mask is false.
 Array spread(const std::string& user, const Array& x, const Array& mask, const Array& y) {
-  if (y.rank() <= x.rank() - mask.rank()) return y;
+  if (y.rank() <= x.rank() - mask.rank()) {
+    require_fits_behind_mask(user, x.shape(), y.shape());
+    return y;
+  }
   const Counts counts(mask);
   const Array rows = rows_of(x, mask);
   Shape part = rows.shape();
@@ -85,20 +88,22 @@ std::vector<Array> nonzero(const Array& x) {
 }
 
 Array subtensor(const Array& x, const Array& mask) {
-  require("subtensor", x, "x");
-  require("subtensor", mask, "the mask");
-  if (is_integer(mask.dtype())) return subtensor(x, {AnyIndex<Array>(mask), ellipsis});
-  check_mask("subtensor", x.shape(), mask.dtype(), mask.shape());
-  return take(rows_of(x, mask), Counts(mask).positions(), 0);
+  return asked_at_once("subtensor", [&] {
+    require("subtensor", x, "x");
+    require("subtensor", mask, "the mask");
+    if (is_integer(mask.dtype())) return subtensor(x, {AnyIndex<Array>(mask), ellipsis});
+    check_mask("subtensor", x.shape(), mask.dtype(), mask.shape());
+    return take(rows_of(x, mask), Counts(mask).positions(), 0);
+  }, x, mask);
 }
 
 Array set_subtensor(const Array& x, const Array& mask, const ArrayOperand& y) {
   if (mask && is_integer(mask.dtype())) return set_subtensor(x, {AnyIndex<Array>(mask), ellipsis}, y);
-  return write("set_subtensor", x, mask, y, false);
+  return asked_at_once("set_subtensor", [&] { return write("set_subtensor", x, mask, y, false); }, x, mask, y);
 }
 Array inc_subtensor(const Array& x, const Array& mask, const ArrayOperand& y) {
   if (mask && is_integer(mask.dtype())) return inc_subtensor(x, {AnyIndex<Array>(mask), ellipsis}, y);
-  return write("inc_subtensor", x, mask, y, true);
+  return asked_at_once("inc_subtensor", [&] { return write("inc_subtensor", x, mask, y, true); }, x, mask, y);
 }
 
 }  // namespace damo

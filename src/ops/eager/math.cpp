@@ -50,12 +50,12 @@ const Array& operator/=(const Array& x, const ArrayOperand& y) { return in_place
 const Array& operator%=(const Array& x, const ArrayOperand& y) { return in_place(Place::mod, x, y); }
 
 Array astype(const Array& x, DType dtype) {
-  if (!x) throw TypeError("astype: the Array is empty");
+  if (!x) throw TypeError("astype: the Array is empty", "check the Array with if (array)");
   return packed_copy(x, dtype);
 }
 
 void assign(const Array& to, const ArrayOperand& from) {
-  if (!to) throw TypeError("assign: the Array on the left is empty");
+  if (!to) throw TypeError("assign: the Array on the left is empty", "make it before, by Array::empty(shape, dtype, device)");
   check_writable("assign", to);
   if (from.is_number()) {
     const Array one = Array::full(Shape(), from.number(), to.dtype(), to.device());

@@ -82,11 +82,12 @@ void run(ReductionKind kind, Around around, const Array& x, const Array& second,
 Array run(ReductionKind kind, Around around, const std::string& name, const Array& x, const Array& second, const Axes& axes, bool keep, DType result, DType accumulator = bool_) {
   if (!x) throw TypeError(name + ": the Array is empty", "check the Array with if (array)");
   require_computed(name, x.dtype());
-  const std::uint32_t mask = axes.mask(x.rank(), name);
-  const Shape kept = reduced_shape(x.shape(), mask, true);
-  if (chooses(kind) && kept.size() > 0 && x.size() == 0) {
-    throw ShapeError(name + ": there is no element to choose in an array of shape " + to_string(x.shape()));
-  }
+  const auto [mask, kept] = asked_at_once(name, [&] {
+    const std::uint32_t axes_of_x = axes.mask(x.rank(), name);
+    const Shape shape = reduced_shape(x.shape(), axes_of_x, true);
+    require_choice(name, kind, x.shape(), shape);
+    return std::pair(axes_of_x, shape);
+  }, x);
   const Array out = Array::empty(kept, result, x.device());
   run(kind, around, x, second, mask, out, accumulator);
   return keep ? out : out.reshape(reduced_shape(x.shape(), mask, false));

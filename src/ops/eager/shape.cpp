@@ -8,22 +8,26 @@
 #include <damo/array_math.hpp>
 
 #include "ops/both_worlds.hpp"
+#include "ops/concatenate_op.hpp"
 #include "ops/dimshuffle_op.hpp"
 #include "ops/eager/index_kernels.hpp"
 #include "ops/eager/overlap.hpp"
+#include "ops/indexing/positions.hpp"
 #include "ops/padded_extent.hpp"
 #include "ops/reshape_op.hpp"
 
 namespace damo {
 namespace {
 
-void require(const char* name, const Array& x) {
-  if (!x) throw TypeError(std::string(name) + ": an Array is empty", "check the Array with if (array)");
+std::vector<Shape> shapes_of(std::span<const Array> arrays) {
+  std::vector<Shape> shapes;
+  for (const Array& array : arrays) shapes.push_back(array.shape());
+  return shapes;
 }
 
 void require_positions(const char* name, const Array& x, const Array& positions) {
-  require(name, x);
-  require(name, positions);
+  given_array(name, x);
+  given_array(name, positions);
   if (!is_integer(positions.dtype())) {
     throw TypeError(std::string(name) + ": positions are integers, these are " + describe(positions),
                     "astype(positions, int64)");
@@ -57,23 +61,21 @@ Array padded(const Array& x, std::span<const PadWidth> widths, const Make& make)
 }  // namespace
 
 Array dimshuffle(const Array& x, std::span<const int> pattern) {
-  require("dimshuffle", x);
+  given_array("dimshuffle", x);
   const DimShuffleOp op({pattern.begin(), pattern.end()});
-  op.check(x.shape());
+  asked_at_once("dimshuffle", [&] { op.check(x.shape()); }, x);
   const Op::Layout layout = op.turned({x.shape(), x.strides(), 0});
   return x.view(x.dtype(), layout.shape, layout.strides, 0);
 }
 
 Array squeeze(const Array& x, const Axes& axes) {
-  require("squeeze", x);
-  const std::uint32_t mask = axes.mask(x.rank(), "squeeze");
+  given_array("squeeze", x);
+  const std::uint32_t mask = asked_at_once("squeeze", [&] { return axes.mask(x.rank(), "squeeze"); }, x);
   Shape shape;
   Strides strides;
   for (int axis = 0; axis < x.rank(); ++axis) {
     if ((mask >> axis & 1u) && x.shape()[axis] == 1) continue;
-    if ((mask >> axis & 1u) && !axes.is_all())
-      throw ShapeError("squeeze: axis " + std::to_string(axis) + " of " + to_string(x.shape()) +
-                       " has another extent than 1");
+    if ((mask >> axis & 1u) && !axes.is_all()) asked_at_once("squeeze", [&] { DimShuffleOp::require_one(x.shape(), axis); }, x);
     shape.push_back(x.shape()[axis]);
     strides.push_back(x.strides()[axis]);
   }
@@ -81,7 +83,7 @@ Array squeeze(const Array& x, const Axes& axes) {
 }
 
 Array expand_dims(const Array& x, int axis) {
-  require("expand_dims", x);
+  given_array("expand_dims", x);
   const int at = normalize_axis("expand_dims", axis, x.rank() + 1, "the result");
   Shape shape = x.shape();
   Strides strides = x.strides();
@@ -91,7 +93,7 @@ Array expand_dims(const Array& x, int axis) {
 }
 
 Array flip(const Array& x, const Axes& axes) {
-  require("flip", x);
+  given_array("flip", x);
   const std::uint32_t mask = axes.mask(x.rank(), "flip");
   std::vector<Slice> slices(static_cast<std::size_t>(x.rank()));
   for (int axis = 0; axis < x.rank(); ++axis) {
@@ -101,7 +103,7 @@ Array flip(const Array& x, const Axes& axes) {
 }
 
 Array swap_axes(const Array& x, int a, int b) {
-  require("swap_axes", x);
+  given_array("swap_axes", x);
   std::array<int, kMaxRank> order;
   std::iota(order.begin(), order.end(), 0);
   std::swap(order[static_cast<std::size_t>(normalize_axis("swap_axes", a, x.rank()))],
@@ -110,37 +112,26 @@ Array swap_axes(const Array& x, int a, int b) {
 }
 
 Array contiguous(const Array& x) {
-  require("contiguous", x);
+  given_array("contiguous", x);
   return x.is_contiguous() ? x : packed_copy(x);
 }
 
 Array specify_shape(const Array& x, const Shape& shape) {
-  require("specify_shape", x);
-  specified_shape(x.shape(), shape);
+  given_array("specify_shape", x);
+  asked_at_once("specify_shape", [&] { specified_shape(x.shape(), shape); }, x);
   return x;
 }
 
 Array ravel(const Array& x) { return contiguous(x).reshape({-1}); }
 
 Array concatenate(std::span<const Array> arrays, int axis) {
-  if (arrays.empty()) throw GraphError("concatenate: there are no arrays");
   std::vector<Promotable> dtypes;
-  for (const Array& array : arrays) {
-    require("concatenate", array);
-    dtypes.push_back({array.dtype()});
-  }
-  const int along = normalize_axis("concatenate", axis, arrays.front().rank(), "each array");
-  Shape shape = arrays.front().shape();
-  shape[along] = 0;
-  for (const Array& array : arrays) {
-    Shape rest = array.shape();
-    if (array.rank() == shape.rank()) rest[along] = shape[along];
-    if (!(rest == shape)) {
-      throw ShapeError("concatenate: " + to_string(array.shape()) + " does not fit to " +
-                       to_string(arrays.front().shape()) + " along axis " + std::to_string(along));
-    }
-    shape[along] += array.shape()[along];
-  }
+  for (const Array& array : arrays) dtypes.push_back({given_array("concatenate", array).dtype()});
+  const std::vector<Shape> shapes = shapes_of(arrays);
+  const auto [along, shape] = asked_at_once("concatenate", [&] {
+    const int axis_from_0 = concatenated_axis(shapes, axis);
+    return std::pair(axis_from_0, side_by_side(shapes, axis_from_0));
+  }, arrays);
   const Array out = Array::empty(shape, result_type(dtypes), arrays.front().device());
   std::vector<Slice> slices(static_cast<std::size_t>(shape.rank()));
   std::int64_t at = 0;
@@ -154,24 +145,17 @@ Array concatenate(std::span<const Array> arrays, int axis) {
 }
 
 Array stack(std::span<const Array> arrays, int axis) {
+  for (const Array& array : arrays) given_array("stack", array);
+  const int at = asked_at_once("stack", [&] { return stacked_axis(shapes_of(arrays), axis); }, arrays);
   std::vector<Array> expanded;
-  for (const Array& array : arrays) {
-    if (array && !(array.shape() == arrays.front().shape())) {
-      throw ShapeError("stack: shapes differ: " + to_string(arrays.front().shape()) + " and " +
-                       to_string(array.shape()));
-    }
-    require("stack", array);
-    expanded.push_back(expand_dims(array, normalize_axis("stack", axis, array.rank() + 1, "the result")));
-  }
-  if (expanded.empty()) throw GraphError("stack: there are no arrays");
-  return concatenate(expanded, axis);
+  for (const Array& array : arrays) expanded.push_back(expand_dims(array, at));
+  return concatenate(expanded, at);
 }
 
 Array flatten(const Array& x, int first, int last) {
-  require("flatten", x);
+  given_array("flatten", x);
   if (x.rank() == 0) return x.reshape({1});
-  const int from = normalize_axis("flatten", first, x.rank()), to = normalize_axis("flatten", last, x.rank());
-  if (from > to) throw ShapeError("flatten: axis " + std::to_string(first) + " comes after axis " + std::to_string(last));
+  const auto [from, to] = asked_at_once("flatten", [&] { return flattened_axes(first, last, x.rank()); }, x);
   Shape shape, merged;
   for (int axis = 0; axis < x.rank(); ++axis) (axis >= from && axis <= to ? merged : shape).push_back(x.shape()[axis]);
   shape.insert(from, merged.size());
@@ -179,27 +163,25 @@ Array flatten(const Array& x, int first, int last) {
 }
 
 std::vector<Array> split(const Array& x, std::span<const std::int64_t> sizes, int axis) {
-  require("split", x);
-  const int along = normalize_axis("split", axis, x.rank());
+  given_array("split", x);
+  const int along = asked_at_once("split", [&] {
+    const int axis_from_0 = normalize_axis("split", axis, x.rank());
+    require_parts(sizes, axis_from_0, x.shape()[axis_from_0]);
+    return axis_from_0;
+  }, x);
   std::vector<Slice> slices(static_cast<std::size_t>(x.rank()));
   std::vector<Array> parts;
   std::int64_t first = 0;
   for (std::int64_t size : sizes) {
-    if (size < 0) throw ShapeError("split: a part has " + std::to_string(size) + " elements", "sizes are 0 or more");
-    const std::int64_t begin = first;
-    if (__builtin_add_overflow(first, size, &first)) throw ShapeError("split: the parts have more than 2^63 elements along axis " + std::to_string(along), "sizes add up to x's extent");
-    slices[static_cast<std::size_t>(along)] = {begin, first};
+    slices[static_cast<std::size_t>(along)] = {first, first + size};
     parts.push_back(x.slice(slices));
-  }
-  if (first != x.shape()[along]) {
-    throw ShapeError("split: the parts have " + std::to_string(first) + " elements along axis " + std::to_string(along) +
-                     ", x has " + std::to_string(x.shape()[along]));
+    first += size;
   }
   return parts;
 }
 
 Array roll(const Array& x, std::int64_t shift, int axis) {
-  require("roll", x);
+  given_array("roll", x);
   const int along = normalize_axis("roll", axis, x.rank());
   const std::int64_t extent = x.shape()[along];
   if (extent == 0) return x.copy();
@@ -210,7 +192,7 @@ Array roll(const Array& x, std::int64_t shift, int axis) {
 }
 
 Array tile(const Array& x, std::span<const std::int64_t> counts) {
-  require("tile", x);
+  given_array("tile", x);
   return asked_at_once("tile", [&] {
     // x: (a, b). Each axis gets one of its own for the count, (1, a, 1, b), which stretches; then the pairs become one.
     const int rank = std::max(x.rank(), static_cast<int>(counts.size()));
@@ -230,7 +212,7 @@ Array tile(const Array& x, std::span<const std::int64_t> counts) {
 }
 
 Array repeat(const Array& x, std::int64_t count, int axis) {
-  require("repeat", x);
+  given_array("repeat", x);
   return asked_at_once("repeat", [&] {
     const int along = normalize_axis("repeat", axis, x.rank());
     if (count < 0) throw ShapeError("repeat: the count is " + std::to_string(count), "it is 0 or more");
@@ -244,7 +226,7 @@ Array repeat(const Array& x, std::int64_t count, int axis) {
 }
 
 Array pad(const Array& x, std::span<const PadWidth> widths, Scalar value) {
-  require("pad", x);
+  given_array("pad", x);
   if (is_integer(value.dtype()) && is_integer(x.dtype()) && !value.fits(x.dtype())) {
     throw TypeError("pad: " + to_string(value) + " does not fit " + std::string(name(x.dtype())), "astype x to a wider dtype");
   }
@@ -252,8 +234,8 @@ Array pad(const Array& x, std::span<const PadWidth> widths, Scalar value) {
 }
 
 Array pad(const Array& x, std::span<const PadWidth> widths, const Array& value) {
-  require("pad", x);
-  require("pad", value);
+  given_array("pad", x);
+  given_array("pad", value);
   if (value.rank() != 0) throw ShapeError("pad: the value is " + describe(value), "give a number, or an Array of rank 0");
   return padded(x, widths, [&](const Shape& shape) {
     const Array filled = Array::empty(shape, x.dtype(), x.device());
@@ -263,25 +245,25 @@ Array pad(const Array& x, std::span<const PadWidth> widths, const Array& value) 
 }
 
 Array take(const Array& x, const Array& positions, int axis) {
-  require_positions("take", x, positions);
-  const int along = normalize_axis("take", axis, x.rank());
-  const Array out = Array::empty(taken_shape(x.shape(), positions.shape(), along, 1), x.dtype(), x.device());
-  if (out.size() == 0) return out;
-  if (x.shape()[along] == 0)
-    throw ShapeError("take: there is nothing to take from axis " + std::to_string(along) + " of " +
-                     to_string(x.shape()));
-  gather(contiguous(x), contiguous(checked_positions("take", positions, along, x.shape()[along], 0)), out, along, 1);
-  return out;
+  return asked_at_once("take", [&] {
+    require_positions("take", x, positions);
+    const int along = normalize_axis("take", axis, x.rank());
+    const Array out = Array::empty(taken_shape(x.shape(), positions.shape(), along, 1), x.dtype(), x.device());
+    if (out.size() == 0) return out;
+    if (x.shape()[along] == 0) refuse_empty_axis("take", along);
+    gather(contiguous(x), contiguous(checked_positions("take", positions, along, x.shape()[along], 0)), out, along, 1);
+    return out;
+  }, x, positions);
 }
 
 Array take(const Array& x, const Array& positions) {
-  require("take", x);
+  given_array("take", x);
   return take(ravel(x), positions, 0);
 }
 
 void put(const Array& x, const Array& positions, const Array& values) {
   require_positions("put", x, positions);
-  require("put", values);
+  given_array("put", values);
   require_fits_part("put", positions.shape(), values.shape(), values.shape());
   check_writable("put", x);
   const Array wanted = values.to(x.device()).broadcast_to(positions.shape());

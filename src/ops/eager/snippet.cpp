@@ -177,7 +177,7 @@ Shape common_shape(const std::string& kernel, std::span<const Array> arrays) {
   try {
     return broadcast_shapes(shapes);
   } catch (const ShapeError& error) {
-    throw ShapeError(kernel + ": " + error.parts().message, "reshape or transpose one of them");
+    throw ShapeError(kernel + ": " + error.parts().message, error.parts().remedy);
   }
 }
 

@@ -11,6 +11,8 @@
 #include "graph/base/computed_dtype.hpp"
 #include "ops/both_worlds.hpp"
 #include "ops/eager/index_kernels.hpp"
+#include "ops/indexing/positions.hpp"
+#include "ops/label_checks.hpp"
 #include "ops/not_empty.hpp"
 #include "ops/reductions.hpp"
 
@@ -106,9 +108,9 @@ Array cross_entropy(const Array& logits, const Array& labels, int axis) {
       NeededRows{"cross_entropy", "the logits", ~(std::uint32_t{1} << along)}.require(logits.shape());
     }
     if (bool(logits) && bool(labels) && is_floating(labels.dtype()) && labels.rank() == logits.rank()) return expected_entropy(logits, labels, axis);
+    if (bool(logits) && bool(labels)) require_labels(labels.dtype(), labels.rank(), logits.rank(), describe(labels), "astype(labels, int32)");
     const Array given = integers("cross_entropy", logits, labels), wide = summed_wide("cross_entropy", logits);
     const int along = normalize_axis("cross_entropy", axis, wide.rank(), "logits");
-    if (labels.rank() != wide.rank() - 1) throw ShapeError("cross_entropy: labels of shape " + to_string(labels.shape()) + " for logits of shape " + to_string(wide.shape()), "one for each row");
     const Array positions = expand_dims(given, along);
     require_lines("cross_entropy", wide, positions, along);
     const Array checked = checked_positions("cross_entropy", positions, along, wide.shape()[along], 0, CountsFromEnd::kNo);
@@ -126,11 +128,13 @@ Array sigmoid_cross_entropy(const Array& logits, const Array& targets) {
 }
 
 Array take_along_axis(const Array& x, const Array& positions, int axis) {
-  const Array given = integers("take_along_axis", x, positions);
-  const int along = normalize_axis("take_along_axis", axis, x.rank());
-  require_lines("take_along_axis", x, given, along);
-  if (given.size() > 0 && x.shape()[along] == 0) throw ShapeError("take_along_axis: there is nothing to take from axis " + std::to_string(along) + ", which has no elements");
-  return taken_along(x, checked_positions("take_along_axis", given, along, x.shape()[along], 0), along);
+  return asked_at_once("take_along_axis", [&] {
+    const Array given = integers("take_along_axis", x, positions);
+    const int along = normalize_axis("take_along_axis", axis, x.rank());
+    require_lines("take_along_axis", x, given, along);
+    if (given.size() > 0 && x.shape()[along] == 0) refuse_empty_axis("take_along_axis", along);
+    return taken_along(x, checked_positions("take_along_axis", given, along, x.shape()[along], 0), along);
+  }, x, positions);
 }
 
 Array one_hot(const Array& positions, std::int64_t count, DType dtype) {

@@ -8,6 +8,7 @@
 #include <damo/array_math.hpp>
 #include <damo/array_shape.hpp>
 #include "graph/base/computed_dtype.hpp"
+#include "ops/both_worlds.hpp"
 #include "ops/eager/index_kernels.hpp"
 #include "ops/indexing/index_plan.hpp"
 #include "ops/indexing/masked_shape.hpp"
@@ -78,10 +79,7 @@ class IndexedArray {
         slices.push_back(index.slice());
         continue;
       }
-      const std::int64_t extent = x.shape()[axis], position = index.position() < 0 ? index.position() + extent : index.position();
-      if (position < 0 || position >= extent) {
-        throw ShapeError(user_ + ": position " + std::to_string(index.position()) + " is not on axis " + std::to_string(axis) + ", whose extent is " + std::to_string(extent));
-      }
+      const std::int64_t position = position_on_axis(user_, index.position(), axis, x.shape()[axis]);
       slices.push_back({position, position + 1});
     }
     const Array sliced = x.slice(slices);
@@ -112,7 +110,7 @@ class IndexedArray {
       check_mask(user_, masked, bool_, index.shape());
       return flatnonzero(index);
     }
-    if (index.size() > 0 && x_.shape()[of.axis] == 0) throw ShapeError(user_ + ": there is nothing to take from axis " + std::to_string(of.axis) + ", which has no elements");
+    if (index.size() > 0 && x_.shape()[of.axis] == 0) refuse_empty_axis(user_, of.axis);
     return checked_positions(user_.c_str(), index, of.axis, x_.shape()[of.axis], 0);
   }
 
@@ -127,9 +125,15 @@ std::vector<AnyIndex<Array>> any_of(std::span<const Index> indices) { return {in
 
 }  // namespace
 
-Array subtensor(const Array& x, ArrayIndices indices) { return IndexedArray("subtensor", x, indices).taken(); }
-Array set_subtensor(const Array& x, ArrayIndices indices, const ArrayOperand& y) { return IndexedArray("set_subtensor", x, indices).written(ScatterKind::kSet, y); }
-Array inc_subtensor(const Array& x, ArrayIndices indices, const ArrayOperand& y) { return IndexedArray("inc_subtensor", x, indices).written(ScatterKind::kAdd, y); }
+Array subtensor(const Array& x, ArrayIndices indices) {
+  return asked_at_once("subtensor", [&] { return IndexedArray("subtensor", x, indices).taken(); }, x);
+}
+Array set_subtensor(const Array& x, ArrayIndices indices, const ArrayOperand& y) {
+  return asked_at_once("set_subtensor", [&] { return IndexedArray("set_subtensor", x, indices).written(ScatterKind::kSet, y); }, x, y);
+}
+Array inc_subtensor(const Array& x, ArrayIndices indices, const ArrayOperand& y) {
+  return asked_at_once("inc_subtensor", [&] { return IndexedArray("inc_subtensor", x, indices).written(ScatterKind::kAdd, y); }, x, y);
+}
 
 Array subtensor(const Array& x, std::span<const Index> indices) { return subtensor(x, any_of(indices)); }
 Array set_subtensor(const Array& x, std::span<const Index> indices, const ArrayOperand& y) { return set_subtensor(x, any_of(indices), y); }

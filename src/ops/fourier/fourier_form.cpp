@@ -37,7 +37,7 @@ Shape FourierForm::shape(const std::string& user, const Shape& x) const {
   if (!from_real) require_pairs(user, x);
   const int last = x.rank() - (from_real ? 1 : 2);
   for (int axis = last - rank + 1; axis <= last; ++axis) {
-    if (x[axis] == 0) throw ShapeError(user + ": an axis without elements has no spectrum: x has the shape " + to_string(x));
+    if (x[axis] == 0) throw ShapeError(user + ": an axis without elements has no spectrum: x has the shape " + to_string(x), "give it elements, or leave it out for empty arrays");
   }
   Shape to = x;
   if (kind == FourierKind::kRealToComplex) {

@@ -18,13 +18,18 @@ std::vector<IndexPlan::Item> filled(const std::string& user, std::vector<IndexPl
     ellipses += item.kind == IndexKind::kEllipsis;
   }
   if (ellipses > 1) throw ShapeError(user + ": " + std::to_string(ellipses) + " ellipses", "one says which axes are whole");
-  if (named > rank) throw ShapeError(user + ": " + std::to_string(named) + " indices for " + std::to_string(rank) + " axes");
+  require_axes_for(user, static_cast<std::size_t>(named), rank);
   const auto place = std::find_if(items.begin(), items.end(), [](const IndexPlan::Item& item) { return item.kind == IndexKind::kEllipsis; });
   items.insert(place, static_cast<std::size_t>(rank - named), IndexPlan::Item{IndexKind::kIndex, Index()});
   return items;
 }
 
 }  // namespace
+
+void require_axes_for(const std::string& user, std::size_t indices, int rank) {
+  if (indices <= static_cast<std::size_t>(rank)) return;
+  throw ShapeError(user + ": " + std::to_string(indices) + " indices for " + std::to_string(rank) + (rank == 1 ? " axis" : " axes"), "give at most one for each axis; expand_dims makes more of these");
+}
 
 IndexPlan IndexPlan::of(const std::string& user, const std::vector<Item>& items, int rank) {
   const std::vector<Item> all = filled(user, items, rank);

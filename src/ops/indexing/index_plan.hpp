@@ -9,6 +9,9 @@
 
 namespace damo {
 
+/// Throws ShapeError, in that name, for more indices than axes.
+void require_axes_for(const std::string& user, std::size_t indices, int rank);
+
 struct IndexPlan {
   /// Of one tensor: which of the indices it is, the first axis of x that it names, and how many.
   struct Tensor {

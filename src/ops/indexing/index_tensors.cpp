@@ -46,7 +46,7 @@ class IndexedTensor {
 
  private:
   int axes_of(const Variable& tensor) const {
-    if (!tensor) throw GraphError(user_ + ": an index is an empty Variable");
+    if (!tensor) throw GraphError(user_ + ": an index is an empty Variable", "assign it before it is used");
     if (tensor.dtype() != bool_ && !is_integer(tensor.dtype())) throw TypeError(user_ + ": tensors among the indices are integers or bools, this is " + describe(tensor), "cast(index, int64)");
     if (tensor.dtype() == bool_ && tensor.rank() == 0) throw TypeError(user_ + ": a mask has at least one axis, this is " + describe(tensor), "where(condition, x, y) chooses by one bool");
     return tensor.dtype() == bool_ ? tensor.rank() : 1;
@@ -64,7 +64,7 @@ class IndexedTensor {
     std::vector<int> pattern(plan_.turned.size(), kNewAxis);
     const auto missing = static_cast<int>(plan_.turned.size()) - y.rank();
     for (int axis = 0; axis < y.rank() && missing >= 0; ++axis) pattern[static_cast<std::size_t>(missing + axis)] = axis;
-    if (missing < 0) throw ShapeError(user_ + ": y has " + std::to_string(y.rank()) + " axes, the part of x " + std::to_string(plan_.turned.size()));
+    if (missing < 0) throw ShapeError(user_ + ": y has " + std::to_string(y.rank()) + " axes, the part of x " + std::to_string(plan_.turned.size()), "broadcast or reshape it");
     return dimshuffle(at_(dimshuffle(at_(y), pattern)), plan_.turned_back);
   }
 
@@ -122,10 +122,10 @@ Variable subtensor(const Operand& x, Indices indices) {
   return asked("subtensor", [&] { return IndexedTensor("subtensor", x, indices).taken(); }, x);
 }
 Variable set_subtensor(const Operand& x, Indices indices, const Operand& y) {
-  return asked("set_subtensor", [&] { return IndexedTensor("set_subtensor", x, indices).written(ScatterKind::kSet, y); }, x);
+  return asked("set_subtensor", [&] { return IndexedTensor("set_subtensor", x, indices).written(ScatterKind::kSet, y); }, x, y);
 }
 Variable inc_subtensor(const Operand& x, Indices indices, const Operand& y) {
-  return asked("inc_subtensor", [&] { return IndexedTensor("inc_subtensor", x, indices).written(ScatterKind::kAdd, y); }, x);
+  return asked("inc_subtensor", [&] { return IndexedTensor("inc_subtensor", x, indices).written(ScatterKind::kAdd, y); }, x, y);
 }
 
 }  // namespace damo

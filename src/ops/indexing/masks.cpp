@@ -125,7 +125,7 @@ Variable write(const std::string& user, const Operand& operand, const Variable& 
   const SourceLine line = operand.where();
   const At at(line);
   const Variable x = tensor_of(operand);
-  if (!mask) throw GraphError(user + ": the mask is an empty Variable");
+  if (!mask) throw GraphError(user + ": the mask is an empty Variable", "assign it before it is used");
   check_mask(user, x.dims(), mask.dtype(), mask.dims());
   if (how == ScatterKind::kAdd && x.dtype() == bool_) throw TypeError(user + ": x is bool, which nothing is added to", "cast it to an integer");
   const Variable value = written_value(user, x, y, line);
@@ -134,10 +134,7 @@ Variable write(const std::string& user, const Operand& operand, const Variable& 
     const Variable written = write_at({user, how, 0, 1}, rows, positions, value, Repeats::kNone, line);
     return mask.rank() == 1 ? written : reshape_like(written, x, line);
   }
-  for (int axis = 1; axis <= value.rank(); ++axis) {
-    const std::int64_t have = value.dims()[-axis], want = x.dims()[-axis];
-    if (have != want && have != 1 && have != kUnknown && want != kUnknown) throw ShapeError(user + ": y of shape " + to_string(value.dims()) + " does not fit to x of shape " + to_string(x.dims()) + " behind the mask's axes");
-  }
+  require_fits_behind_mask(user, x.dims(), value.dims());
   std::vector<int> pattern(static_cast<std::size_t>(x.rank()), kNewAxis);
   std::iota(pattern.begin(), pattern.begin() + mask.rank(), 0);
   // An axis known to be 1 would stretch over one that is not known, and neither masks nor x do: both are declared as known as the other.
@@ -182,7 +179,7 @@ Variable subtensor(const Operand& x, const Variable& mask) {
   const Variable from = tensor_of(x);
   const Variable operands[] = {from, mask};
   return asked("subtensor", [&] {
-    if (!mask) throw GraphError("subtensor: the mask is an empty Variable");
+    if (!mask) throw GraphError("subtensor: the mask is an empty Variable", "assign it before it is used");
     if (is_integer(mask.dtype())) return subtensor(x, {AnyIndex<Variable>(mask), ellipsis});
     check_mask("subtensor", from.dims(), mask.dtype(), mask.dims());
     return take_once_at(rows_of(from, mask, line), true_positions("subtensor", mask, from, line), 0, 1, "subtensor", line);

@@ -55,9 +55,7 @@ class CheckedPositionsOp final : public Op {
     return {*this, std::move(all), {{int64, inputs.at(0).dims()}}};
   }
   Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override {
-    if (extent(inputs[1]) == 0 && inputs[0].size() > 0) {
-      throw ShapeError(user_ + ": there is nothing to take from axis " + std::to_string(axis_) + ", which has no elements");
-    }
+    if (extent(inputs[1]) == 0 && inputs[0].size() > 0) refuse_empty_axis(user_, axis_);
     if (inputs.size() > 2) require_common(user_, inputs[2], inputs[0]);
     return {{inputs[0]}};
   }
@@ -133,9 +131,18 @@ void require_common(const std::string& user, const Shape& a, const Shape& b) {
   }
 }
 
+std::int64_t position_on_axis(const std::string& user, std::int64_t position, int axis, std::int64_t extent) {
+  if (position < -extent || position >= extent) throw ShapeError(beyond_axis(user, position, axis, extent, {}));
+  return position < 0 ? position + extent : position;
+}
+
+void refuse_empty_axis(const std::string& user, int axis) {
+  throw ShapeError(user + ": there is nothing to take from axis " + std::to_string(axis) + ", which has no elements", "give x elements, or no positions");
+}
+
 ErrorParts beyond_axis(const std::string& user, std::int64_t position, int axis, std::int64_t extent, SourceLine line, CountsFromEnd counts) {
   ErrorParts parts{user + ": position " + std::to_string(position) + " is not on axis " + std::to_string(axis) + ", whose extent is " + std::to_string(extent), {}, {},
-                   "give positions from " + std::to_string(counts == CountsFromEnd::kYes ? -extent : 0) + " to " + std::to_string(extent - 1)};
+                   extent == 0 ? "give x elements, or a slice in the position's place" : "give positions from " + std::to_string(counts == CountsFromEnd::kYes ? -extent : 0) + " to " + std::to_string(extent - 1)};
   if (line) parts.where = user + " built at " + to_string(line);
   return parts;
 }

@@ -26,6 +26,12 @@ Variable true_positions(const std::string& user, const Variable& mask, const Var
 /// Throws ShapeError unless both shapes stretch to a common one, of unknown extents as far as one can tell.
 void require_common(const std::string& user, const Shape& a, const Shape& b);
 
+/// The position, counted from 0 where it is below that. Throws ShapeError, in that name, for one that is not on the axis.
+std::int64_t position_on_axis(const std::string& user, std::int64_t position, int axis, std::int64_t extent);
+
+/// Throws ShapeError, in that name: where positions are given on an axis without any.
+[[noreturn]] void refuse_empty_axis(const std::string& user, int axis);
+
 /// What is said of a position that is not on its axis.
 ErrorParts beyond_axis(const std::string& user, std::int64_t position, int axis, std::int64_t extent, SourceLine line, CountsFromEnd counts = CountsFromEnd::kYes);
 

@@ -135,10 +135,12 @@ Gradients AddAlongOp::gradient(const Apply& node, std::span<const Variable> outp
 }  // namespace
 
 Variable take_along_axis(const Operand& x, const Operand& positions, int axis) {
-  const Variable from = x.as(x.promotable().dtype), at = positions.as(positions.promotable().dtype);
-  const int along = asked("take_along_axis", [&] { return normalize_axis("take_along_axis", axis, from.rank()); }, x, positions);
-  const Variable inputs[] = {from, checked_positions("take_along_axis", from, along, at, x.where())};
-  return std::make_shared<const TakeAlongOp>(along)->apply(inputs, x.where()).output();
+  return asked("take_along_axis", [&] {
+    const Variable from = x.as(x.promotable().dtype), at = positions.as(positions.promotable().dtype);
+    const int along = normalize_axis("take_along_axis", axis, from.rank());
+    const Variable inputs[] = {from, checked_positions("take_along_axis", from, along, at, x.where())};
+    return std::make_shared<const TakeAlongOp>(along)->apply(inputs, x.where()).output();
+  }, x, positions);
 }
 
 Variable one_hot(const Operand& positions, std::int64_t count, DType dtype) {

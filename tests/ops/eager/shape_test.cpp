@@ -26,7 +26,7 @@ TEST_P(EagerShape, GivesViews) {
   EXPECT_EQ(swap_axes(x, 0, 2).shape(), (Shape{3, 1, 2}));
   EXPECT_EQ(ravel(squeeze(x).transpose()).to_doubles(), (Values{0, 3, 1, 4, 2, 5}));
   EXPECT_THAT(error_of([&] { squeeze(x, 0); }),
-              ::testing::HasSubstr("squeeze: axis 0 of (2, 1, 3) has another extent than 1"));
+              ::testing::HasSubstr("squeeze: axis 0 has 2 elements, not 1\n  float32 (2, 1, 3) on "));
 }
 
 TEST_P(EagerShape, JoinsArrays) {
@@ -39,8 +39,8 @@ TEST_P(EagerShape, JoinsArrays) {
   EXPECT_THAT(error_of([&] {
                 concatenate({x, range({3})});
               }),
-              ::testing::HasSubstr("concatenate: (3,) does not fit to (2, 2) along axis 0"));
-  EXPECT_THAT(error_of([&] { stack({x, y}); }), ::testing::HasSubstr("stack: shapes differ"));
+              ::testing::HasSubstr("concatenate: (3,) has another number of axes than (2, 2)"));
+  EXPECT_THAT(error_of([&] { stack({x, y}); }), ::testing::HasSubstr("stack: "));
 }
 
 TEST_P(EagerShape, TakesAndPuts) {

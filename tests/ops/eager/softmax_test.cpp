@@ -57,7 +57,7 @@ TEST_P(EagerSoftmax, NamesWhatDoesNotFit) {
   EXPECT_THAT(error_of([&] { softmax(Array()); }), HasSubstr("softmax: x is an empty Array"));
   EXPECT_THAT(error_of([&] { cross_entropy(x, labels({0, 3})).to_doubles(); device().synchronize(); }), HasSubstr("cross_entropy: position 3 is not on axis 1, whose extent is 3"));
   EXPECT_THAT(error_of([&] { cross_entropy(x, labels({0, -1})).to_doubles(); device().synchronize(); }), HasSubstr("cross_entropy: position -1 is not on axis 1"));
-  EXPECT_THAT(error_of([&] { cross_entropy(x, range({2})); }), HasSubstr("cross_entropy: positions are integers"));
+  EXPECT_THAT(error_of([&] { cross_entropy(x, range({2})); }), HasSubstr("cross_entropy: labels are integers, or probabilities"));
   EXPECT_THAT(error_of([&] { cross_entropy(x, labels({0, 1, 2})); }), HasSubstr("cross_entropy: positions of shape (3, 1) do not fit to x of shape (2, 3) along axis 1"));
   EXPECT_THAT(error_of([&] { cross_entropy(range({0, 3}), labels({})); }), HasSubstr("cross_entropy: there are no rows: the extent of axis 0 of the logits is 0"));
   EXPECT_THAT(error_of([&] { sigmoid_cross_entropy(range({0, 3}), range({0, 3})); }), HasSubstr("sigmoid_cross_entropy: there are no rows"));
