@@ -8,6 +8,7 @@
 #include "function/function_data.hpp"
 #include "function/nan_guard.hpp"
 #include "function/snapshot.hpp"
+#include "graph/base/counted.hpp"
 #include "graph/base/environment.hpp"
 #include "graph/rewrite/pass_names.hpp"
 #include "graph/user_line.hpp"
@@ -43,8 +44,8 @@ std::vector<Array> defaults_of(const std::vector<InputDefault>& defaults, std::s
   for (const InputDefault& one : defaults) {
     const std::size_t position = position_of("defaults", one.input, inputs, "name inputs alone");
     const std::string label = "defaults: " + describe(one.input);
-    if (arrays[position]) throw GraphError(label + " is given twice");
-    if (!one.value) throw GraphError(label + " is an empty Array");
+    if (arrays[position]) throw GraphError(label + " is given twice", "leave one of them out");
+    if (!one.value) throw GraphError(label + " is an empty Array", "check the Array with if (array)");
     const std::string text = label + " cannot be " + describe(one.value);
     if (one.value.dtype() != one.input.dtype()) throw TypeError(text, "convert the values");
     if (!one.input.type().accepts(one.value.dtype(), one.value.shape())) throw ShapeError(text, "reshape it");
@@ -164,7 +165,7 @@ Results Function::call_named(std::span<const NamedArray> inputs) const {
         found = i;
       }
       if (found == all.size()) throw GraphError("the function has no " + label(), "its inputs: " + names_of_inputs(graph));
-      if (is_among(inputs.first(k), input.name)) throw GraphError(label() + " is given twice");
+      if (is_among(inputs.first(k), input.name)) throw GraphError(label() + " is given twice", "leave one of them out");
       all[found] = input.value;
     }
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -198,15 +199,15 @@ FunctionGraph Function::swapped(std::span<const Assignment> swap) const {
   FunctionGraph graph = held().graph;
   std::unordered_set<const SharedStorage*> left;  // swapped already
   for (const Assignment& one : swap) {
-    if (!one.variable || !one.value) throw GraphError("copy: an empty Variable is swapped");
+    if (!one.variable || !one.value) throw GraphError("copy: an empty Variable is swapped", "assign it before it is used");
     const std::string label = "copy: " + describe(one.variable);
     if (!one.variable.is_shared()) throw GraphError(label + " is not a shared variable", "givens replace others, when the function is built");
     if (!one.value.is_shared()) throw GraphError(label + " is swapped for " + describe(one.value) + ", which is not a shared variable", "make it by shared(name, array)");
-    if (!left.insert(one.variable.shared_storage().get()).second) throw GraphError(label + " is swapped twice");
+    if (!left.insert(one.variable.shared_storage().get()).second) throw GraphError(label + " is swapped twice", "leave one of them out");
     const std::string text = label + " is swapped for " + describe(one.value);
     if (one.value.dtype() != one.variable.dtype()) throw TypeError(text, "give it the same dtype");
     if (!(one.value.dims() == one.variable.dims())) throw ShapeError(text, "give it the same extents");
-    if (static_cast<const SharedState&>(*one.value.shared_storage()).device() != device()) throw DeviceError(text + ", which is on another device");
+    if (static_cast<const SharedState&>(*one.value.shared_storage()).device() != device()) throw DeviceError(text + ", which is on another device", "make it by shared(name, array.to(Device(\"" + device().name() + "\")))");
     const SharedPtr& storage = one.variable.shared_storage();
     bool is_there = false;
     for (int i = 0; i < graph.value_limit(); ++i) {
@@ -215,7 +216,7 @@ FunctionGraph Function::swapped(std::span<const Assignment> swap) const {
       is_there = true;
       graph.set_shared(value, one.value.shared_storage());
     }
-    if (!is_there) throw GraphError(label + " is no shared variable of the function");
+    if (!is_there) throw GraphError(label + " is no shared variable of the function", "swap one that its results or updates are made of");
   }
   std::unordered_set<const SharedStorage*> seen;
   for (int i = 0; i < graph.value_limit(); ++i) {
@@ -236,7 +237,7 @@ Function Function::part(std::span<const int> results, bool updates, SourceLine w
   std::vector<int> kept(results.begin(), results.end());
   at_line("part", where, [&] {
     for (int result : kept) {
-      if (result < 0 || result >= count) throw GraphError("part: there is no result " + std::to_string(result) + ": the function has " + std::to_string(count));
+      if (result < 0 || result >= count) throw GraphError("part: there is no result " + std::to_string(result) + ": the function has " + std::to_string(count), "count them from 0");
     }
   });
   graph.keep_outputs(kept, updates);
@@ -258,7 +259,7 @@ const Array& Results::only() const {
 
 void Function::require_results(std::size_t have, std::size_t wanted) {
   if (have >= wanted) return;
-  throw GraphError("call<" + std::to_string(wanted) + ">: the function has " + std::to_string(have) + " results");
+  throw GraphError("call<" + std::to_string(wanted) + ">: the function has " + counted(have, "result"), "ask for at most as many");
 }
 
 const std::string& Function::name() const { return held().options.name; }

@@ -70,7 +70,7 @@ TestValues::~TestValues() = default;
 
 void TestValues::set(const Variable& variable, const Array& value) {
   if (!variable || !variable.is_input()) throw GraphError("test value: " + (variable ? describe(variable) : "an empty Variable") + " is no input", "computed Variables have theirs by themselves");
-  if (!value) throw TypeError("test value: that of " + describe(variable) + " is an empty Array");
+  if (!value) throw TypeError("test value: that of " + describe(variable) + " is an empty Array", "check the Array with if (array)");
   const std::string text = "test value: that of " + describe(variable) + " cannot be " + describe(value);
   if (value.dtype() != variable.dtype()) throw TypeError(text, "convert the values");
   if (!variable.type().accepts(value.dtype(), value.shape())) throw ShapeError(text, "reshape it");
@@ -79,7 +79,7 @@ void TestValues::set(const Variable& variable, const Array& value) {
 }
 
 Array TestValues::of(const Variable& variable) const {
-  if (!variable) throw GraphError("test value: an empty Variable has none");
+  if (!variable) throw GraphError("test value: an empty Variable has none", "assign it before it is used");
   Array value = data_->value_of(variable);
   if (!value) throw GraphError("test value: " + describe(variable) + " has none", "set those of its inputs before it is built");
   return value;

@@ -71,7 +71,7 @@ class Verification {
     std::vector<Variable> variables;
     for (std::size_t i = 0; i < given.points.size(); ++i) {
       const Array& array = given.points[i];
-      if (!array) throw TypeError(label(given) + "point " + std::to_string(i) + " is an empty Array");
+      if (!array) throw TypeError(label(given) + "point " + std::to_string(i) + " is an empty Array", "check the Array with if (array)");
       GradientPoint point;
       if (is_floating(array.dtype())) point.values = array.to_doubles();
       const DType dtype = is_floating(array.dtype()) ? float64 : array.dtype();
@@ -81,7 +81,7 @@ class Verification {
       one.points.push_back(std::move(point));
     }
     one.result = given.graph(variables);
-    if (!is_floating(one.result.dtype())) throw TypeError(label(given) + "the result is " + describe(one.result) + ", which has no gradient");
+    if (!is_floating(one.result.dtype())) throw TypeError(label(given) + "the result is " + describe(one.result) + ", which has no gradient", "give a graph whose result is floating");
     one.projection = input(one.result.type(), "p");
     cases_.push_back(std::move(one));
   }

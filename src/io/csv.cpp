@@ -152,10 +152,10 @@ Array load(const std::string& path, const LoadOptions& options) {
 void save(const std::string& path, const Array& table, const SaveOptions& options) {
   io::require_elements("csv", table);
   require_separator(options.separator);
-  if (table.rank() != 1 && table.rank() != 2) throw ShapeError("csv: a table has rank 1 or 2, this array is " + to_string(table.shape()));
+  if (table.rank() != 1 && table.rank() != 2) throw ShapeError("csv: a table has rank 1 or 2, this array is " + to_string(table.shape()), "reshape it to one or two axes");
   const std::int64_t rows = table.shape()[0], columns = table.rank() == 2 ? table.shape()[1] : 1;
   if (!options.header.empty() && static_cast<std::int64_t>(options.header.size()) != columns) {
-    throw OptionError("csv: a header of " + std::to_string(options.header.size()) + " names for " + std::to_string(columns) + " columns");
+    throw OptionError("csv: a header of " + std::to_string(options.header.size()) + " names for " + std::to_string(columns) + " columns", "give one for each column");
   }
   std::vector<std::byte> storage;
   const std::byte* element = io::host_bytes(table, storage).data();

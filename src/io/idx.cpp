@@ -47,7 +47,7 @@ void save(const std::string& path, const Array& array) {
   }
   std::vector<std::byte> head{std::byte{0}, std::byte{0}, static_cast<std::byte>(code->first), static_cast<std::byte>(array.rank())};
   for (const std::int64_t extent : array.shape()) {
-    if (extent > 0xffffffffll) throw ShapeError("idx: IDX has extents of 32 bits, this array is " + to_string(array.shape()));
+    if (extent > 0xffffffffll) throw ShapeError("idx: IDX has extents of 32 bits, this array is " + to_string(array.shape()), "save it by npy::save, whose extents have 64");
     for (int shift = 24; shift >= 0; shift -= 8) head.push_back(static_cast<std::byte>(extent >> shift));
   }
   std::vector<std::byte> elements(array.nbytes());

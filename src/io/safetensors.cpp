@@ -166,7 +166,7 @@ Metadata metadata(const std::string& path) {
 }
 
 void save(const std::string& path, const NamedArrays& tensors, const Metadata& metadata) {
-  if (tensors.contains(kMetadata)) throw OptionError("safetensors: no tensor may be called __metadata__");
+  if (tensors.contains(kMetadata)) throw OptionError("safetensors: no tensor may be called __metadata__", "give it another name; what is said of the file goes into metadata");
   for (const auto& [name, array] : tensors) io::require_elements("safetensors", array, name);
   std::vector<const NamedArrays::value_type*> order;
   for (const auto& entry : tensors) order.push_back(&entry);

@@ -77,7 +77,7 @@ struct Axis {
 Chart::Chart(std::string title, std::string x_label, std::string y_label) : title_(std::move(title)), x_label_(std::move(x_label)), y_label_(std::move(y_label)) {}
 
 Chart& Chart::add(Series series) {
-  if (series.x.size() != series.y.size()) throw ShapeError("chart: " + series.name + " has " + std::to_string(series.x.size()) + " x and " + std::to_string(series.y.size()) + " y");
+  if (series.x.size() != series.y.size()) throw ShapeError("chart: " + series.name + " has " + std::to_string(series.x.size()) + " x and " + std::to_string(series.y.size()) + " y", "give each point both");
   series_.push_back(std::move(series));
   return *this;
 }

@@ -114,7 +114,7 @@ struct DataLoader::Epoch::Work {
     }
     if (data->reader) {
       for (const Array& array : data->reader(chosen)) {
-        if (array.rank() == 0 || array.shape()[0] != rows) throw ShapeError("data loader: the reader gave " + to_string(array.shape()) + " for " + std::to_string(rows) + " rows");
+        if (array.rank() == 0 || array.shape()[0] != rows) throw ShapeError("data loader: the reader gave " + to_string(array.shape()) + " for " + std::to_string(rows) + " rows", "let it give arrays with a row for each of the positions that it is asked for, along axis 0");
         made_now.batch.push_back(array.device() == data->device ? array : transfer.make(array.dtype(), array.shape(), [&](std::byte* to) { array.to_host(to); }));
       }
     }
@@ -153,7 +153,7 @@ DataLoader::DataLoader(std::int64_t count, Reader reader, LoaderOptions options)
   const Device device = options.device ? *options.device : Device();
   if (options.batch < 1) throw OptionError("data loader: a batch has one row and more, this one " + std::to_string(options.batch));
   if (options.prefetch < 0) throw OptionError("data loader: prefetch is 0 and more, this one " + std::to_string(options.prefetch));
-  if (count < 1) throw ShapeError("data loader: there are no rows to make batches of");
+  if (count < 1) throw ShapeError("data loader: there are no rows to make batches of", "give it at least one");
   if (options.drop_last && count < options.batch) {
     throw OptionError("data loader: an epoch of " + std::to_string(count) + " rows has no batch of " + std::to_string(options.batch), "drop_last = false keeps the last, smaller one");
   }
@@ -161,12 +161,12 @@ DataLoader::DataLoader(std::int64_t count, Reader reader, LoaderOptions options)
 }
 
 DataLoader::DataLoader(std::vector<Array> arrays, LoaderOptions options) {
-  if (arrays.empty()) throw ShapeError("data loader: there are no arrays to make batches of");
+  if (arrays.empty()) throw ShapeError("data loader: there are no arrays to make batches of", "give at least one: DataLoader({images, labels})");
   for (const Array& array : arrays) {
     if (!array) throw TypeError("data loader: an Array is empty", "check it with if (array)");
     if (array.rank() == 0) throw ShapeError("data loader: " + describe(array) + " has no rows", "batches are made along axis 0: reshape it");
     if (array.shape()[0] != arrays[0].shape()[0]) {
-      throw ShapeError("data loader: arrays have as many rows as the first, " + to_string(arrays[0].shape()) + "; this one is " + to_string(array.shape()));
+      throw ShapeError("data loader: arrays have as many rows as the first, " + to_string(arrays[0].shape()) + "; this one is " + to_string(array.shape()), "slice the longer one, or batch them apart");
     }
   }
   *this = DataLoader(arrays[0].shape()[0], Reader(), std::move(options));

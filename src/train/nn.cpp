@@ -49,7 +49,7 @@ Shared Init::draw(std::string name, const Shape& shape, const Draw& draw) {
   }
   const Array values = visit(dtype_, [&]<class T>(T) {
     if constexpr (std::is_integral_v<T>) {
-      throw TypeError("nn::Init: parameters are floating, not " + std::string(damo::name(dtype_)));
+      throw TypeError("nn::Init: parameters are floating, not " + std::string(damo::name(dtype_)), "give float32, float64, float16 or bfloat16");
       return Array();
     } else {
       std::vector<T> host(static_cast<std::size_t>(shape.size()));
@@ -87,8 +87,10 @@ Linear::Linear(Init& init, const std::string& name, std::int64_t inputs, std::in
 Variable Linear::operator()(const Operand& x) const {
   const BuiltAt here(x.where());
   const DType dtype = x.promotable().dtype;
-  if (is_half(dtype) && !is_half(weight.dtype())) return dot(x, cast(weight, dtype)) + cast(bias, dtype);
-  return dot(x, weight) + bias;
+  return asked("nn::Linear", [&] {
+    if (is_half(dtype) && !is_half(weight.dtype())) return dot(x, cast(weight, dtype)) + cast(bias, dtype);
+    return dot(x, weight) + bias;
+  }, x);
 }
 
 namespace {
@@ -125,7 +127,7 @@ Conv<kSpatialAxes>::Conv(Init& init, const std::string& name, std::int64_t chann
 template <int kSpatialAxes>
 Variable Conv<kSpatialAxes>::operator()(const Operand& x) const {
   const BuiltAt here(x.where());
-  const Variable y = kSpatialAxes == 1 ? conv1d(x, weight, options) : kSpatialAxes == 2 ? conv2d(x, weight, options) : conv3d(x, weight, options);
+  const Variable y = asked(name_of_conv<kSpatialAxes>(), [&] { return kSpatialAxes == 1 ? conv1d(x, weight, options) : kSpatialAxes == 2 ? conv2d(x, weight, options) : conv3d(x, weight, options); }, x);
   return y + along(bias, name_of_conv<kSpatialAxes>().c_str(), 1, y.rank());
 }
 
@@ -137,14 +139,14 @@ Embedding::Embedding(Init& init, const std::string& name, std::int64_t count, st
     : weight(init.normal(name + ".weight", {count, features}, 0.02)) {}
 Variable Embedding::operator()(const Operand& positions) const {
   const BuiltAt here(positions.where());
-  return take(weight, positions, 0);
+  return asked("nn::Embedding", [&] { return take(weight, positions, 0); }, positions);
 }
 
 LayerNorm::LayerNorm(Init& init, const std::string& name, std::int64_t features, double epsilon)
     : scale(init.full(name + ".scale", {features}, 1)), shift(init.full(name + ".shift", {features})), epsilon(epsilon) {}
 Variable LayerNorm::operator()(const Operand& x) const {
   const BuiltAt here(x.where());
-  const Variable y = (x - mean(x, -1, keepdims)) * rsqrt(var(x, -1, keepdims) + epsilon) * scale + shift;
+  const Variable y = asked("nn::LayerNorm", [&] { return (x - mean(x, -1, keepdims)) * rsqrt(var(x, -1, keepdims) + epsilon) * scale + shift; }, x);
   return recompute(y, {x.variable()});
 }
 
@@ -152,7 +154,7 @@ RMSNorm::RMSNorm(Init& init, const std::string& name, std::int64_t features, dou
     : scale(init.full(name + ".scale", {features}, 1)), epsilon(epsilon) {}
 Variable RMSNorm::operator()(const Operand& x) const {
   const BuiltAt here(x.where());
-  const Variable y = x * rsqrt(mean(sqr(x), -1, keepdims) + epsilon) * scale;
+  const Variable y = asked("nn::RMSNorm", [&] { return x * rsqrt(mean(sqr(x), -1, keepdims) + epsilon) * scale; }, x);
   return recompute(y, {x.variable()});
 }
 

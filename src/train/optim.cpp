@@ -13,21 +13,21 @@
 namespace damo::optim {
 namespace {
 
-void require(bool holds, const char* who, const std::string& what, SourceLine where) {
-  if (!holds) asked(who, [&] { throw OptionError(std::string(who) + ": " + what); }, std::span<const Variable>(), where);
+void require(bool holds, const char* who, const std::string& what, SourceLine where, const std::string& remedy = {}) {
+  if (!holds) asked(who, [&] { throw OptionError(std::string(who) + ": " + what, remedy); }, std::span<const Variable>(), where);
 }
 
 /// sgd's and the others' rate: a number, or a Variable that counts as one.
 void require_rate(const char* who, const Operand& rate) {
   if (rate.is_number() ? std::isfinite(rate.number().as_double()) : rate.variable().rank() == 0) return;
-  if (rate.is_number()) throw OptionError(std::string(who) + ": the rate is " + to_string(rate.number()));
+  if (rate.is_number()) throw OptionError(std::string(who) + ": the rate is " + to_string(rate.number()), "give a finite number, or a Variable of rank 0");
   throw ShapeError(std::string(who) + ": the rate is " + describe(rate.variable()) + ", not one number", "give it rank 0");
 }
 /// A step that a rate follows.
 void require_step(const char* who, const Variable& step, SourceLine where) {
   if (step && step.rank() == 0) return;
   asked(who, [&] {
-    if (!step) throw GraphError(std::string(who) + ": the step is an empty Variable");
+    if (!step) throw GraphError(std::string(who) + ": the step is an empty Variable", "assign it before it is used");
     throw ShapeError(std::string(who) + ": the step is " + describe(step) + ", not one number", "give it rank 0");
   }, std::span(&step, 1), where);
 }
@@ -105,7 +105,7 @@ std::vector<Variable> CostOrGradients::by(const std::vector<Shared>& parameters)
 
 Updates sgd(const CostOrGradients& from, const std::vector<Shared>& parameters, const Operand& rate, SgdOptions options) {
   require(options.momentum >= 0 && options.momentum < 1, "sgd", "momentum lies between 0 and 1, this one is " + std::to_string(options.momentum), rate.where());
-  require(options.momentum > 0 || !options.nesterov, "sgd", "Nesterov's step looks ahead by its momentum, which is 0", rate.where());
+  require(options.momentum > 0 || !options.nesterov, "sgd", "Nesterov's step looks ahead by its momentum, which is 0", rate.where(), "give .momentum = 0.9, or leave .nesterov out");
   return for_each("sgd", from, parameters, rate, [&](const Step& step) {
     const Variable down = step.rate * step.gradient;
     if (options.momentum == 0) return step.finish(step.value - down);
@@ -142,7 +142,7 @@ Updates adamw(const CostOrGradients& from, const std::vector<Shared>& parameters
 
 Variable global_norm(const std::vector<Variable>& gradients, SourceLine where) {
   const BuiltAt here(where);
-  if (gradients.empty()) asked("global_norm", [] { throw GraphError("global_norm: of no gradients"); }, gradients, where);
+  if (gradients.empty()) asked("global_norm", [] { throw GraphError("global_norm: of no gradients", "give at least one"); }, gradients, where);
   Variable total;
   for (const Variable& gradient : gradients) {
     const Variable squares = sum(sqr(cast(gradient, wide(gradient.dtype()))));

@@ -53,7 +53,7 @@ TEST(Chart, SavesItsFile) {
   std::ifstream file(folder / "x.svg");
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), chart.svg());
   EXPECT_THAT(error_of<Error>([&] { chart.save("/nowhere/x.svg"); }), HasSubstr("chart: cannot write /nowhere/x.svg: No such file"));
-  EXPECT_THAT(error_of<ShapeError>([] { Chart("x").points("p", {1}, {1, 2}); }), HasSubstr("chart: p has 1 x and 2 y"));
+  EXPECT_THAT(error_of<ShapeError>([] { Chart("x").points("p", {1}, {1, 2}); }), HasSubstr("chart: p has 1 x and 2 y\n  give each point both"));
 }
 
 }  // namespace

@@ -161,7 +161,7 @@ TEST(DataLoader, SaysWhatCannotBeLoaded) {
   EXPECT_THAT(error([&] { DataLoader({x, Array::scalar(1.0f, cpu)}); }), HasSubstr("data loader: float32 () on cpu has no rows"));
   EXPECT_THAT(error([&] { DataLoader({x, Array()}); }), HasSubstr("data loader: an Array is empty"));
   EXPECT_THAT(error([&] { DataLoader({Array::zeros({0, 2}, float32, cpu)}); }), HasSubstr("there are no rows to make batches of"));
-  EXPECT_THAT(error([&] { DataLoader(std::vector<Array>{}); }), HasSubstr("there are no arrays to make batches of"));
+  EXPECT_THAT(error([&] { DataLoader(std::vector<Array>{}); }), HasSubstr("there are no arrays to make batches of\n  give at least one"));
   EXPECT_THAT(error([&] { DataLoader({x}, {.batch = 5, .drop_last = true}); }), HasSubstr("an epoch of 4 rows has no batch of 5"));
   EXPECT_THAT(error([&] { DataLoader(4, DataLoader::Reader(), {.device = cpu}).epoch(0); }), HasSubstr("data loader: there are neither arrays nor a reader"));
   EXPECT_THAT(error([&] { DataLoader({x}, {.prefetch = -1}); }), HasSubstr("prefetch is 0 and more, this one -1"));
