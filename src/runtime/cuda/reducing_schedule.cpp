@@ -257,8 +257,8 @@ bool hold_rows(const KernelSpec& spec, Layout& layout, const Geometry& geometry,
     threads = as_many ? kResidentThreads : registers <= kRegisters / kFewerResidentThreads ? kFewerResidentThreads : 0;
   }
   layout.residents = asked.residents > 0 ? asked.residents : lanes > 32 ? threads / lanes : in_warps ? threads / kBlock : 0;
-  // More of a cluster's blocks hide its meetings, while the compiler has registers for it: with the addresses of more arrays it spills.
-  if (asked.residents == 0 && cluster > 1 && layout.residents > 0 && spec.parameter_count() <= kArraysOfResidents) layout.residents = std::max(layout.residents, kClustersResident * kLanesOfACluster / lanes);
+  // More of a cluster's blocks hide its meetings, while the compiler has registers for it: with the addresses of more arrays, or structs that are joined, it spills.
+  if (asked.residents == 0 && cluster > 1 && layout.residents > 0 && of_members == 0 && spec.parameter_count() <= kArraysOfResidents) layout.residents = std::max(layout.residents, kClustersResident * kLanesOfACluster / lanes);
   return true;
 }
 
