@@ -157,6 +157,12 @@ void Context::step(std::span<Array> inputs, std::span<Array> targets, Arenas are
   for (std::size_t i = 0; i < inputs.size(); ++i) CellAccess::set_array(cell(program_.inputs()[i]), std::move(inputs[i]));
   targets_ = targets;
   lender_ = arenas == Arenas::kTheCallers ? current_workspace(program_.device().backend()) : nullptr;
+  struct GiveBack {  // also where a node throws: the next call's memory of the caller is another
+    Context& context;
+    ~GiveBack() {
+      if (context.lender_) context.give_up_arenas();
+    }
+  } const at_the_end{*this};
   const WorkspaceScope not_of_who_calls(nullptr);
   Binding* binding = &enter(0, bindings_, deciding_, all_nodes_);
   WorkLog* const log = current_log(program_.device().backend());
@@ -179,7 +185,6 @@ void Context::step(std::span<Array> inputs, std::span<Array> targets, Arenas are
     if (value && value.shares_buffer_with(targets[i])) value = Array();
   }
   tidy();
-  if (lender_) give_up_arenas();
 }
 
 CallPlan Context::plan(std::span<const Shape> shapes) {
