@@ -134,7 +134,7 @@ TEST_F(CpuBackendTest, RefusesMoreThreadsThanAnIndexHolds) {
   EXPECT_EQ(error_of<DeviceError>([&] {
               cuda("nothing").launch({.block = {64, 32}});
             }),
-            "launch of 'nothing': block of 2048 threads: cpu allows 1024");
+            "launch of 'nothing': block of 2048 threads: cpu allows 1024\n  give the block fewer threads and the grid more blocks");
 }
 
 TEST_F(CpuBackendTest, TellsItsProperties) {
