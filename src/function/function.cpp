@@ -17,6 +17,7 @@
 #include "ops/rewrites/unfuse.hpp"
 #include "runtime/exec/array_lists.hpp"
 #include "runtime/exec/shared_state.hpp"
+#include "runtime/memory/workspace.hpp"
 
 namespace damo {
 
@@ -85,6 +86,7 @@ bool Options::default_tf32() { return is_switched_on("DAMO_TF32"); }
 
 Function function(std::span<const Variable> inputs, std::span<const Variable> outputs, const Options& options, SourceLine where) {
   const auto start = std::chrono::steady_clock::now();
+  const WorkspaceScope none(nullptr);  // of a thunk that builds it
   const Device device = options.device ? *options.device : Device();
   auto data = std::make_shared<Function::Data>();
   data->options = options;

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -205,6 +206,47 @@ TEST_P(CallPlanOnEachDevice, AThunkThatKeepsItsWorkspaceIsRefused) {
   const Function f = function({x}, {make_op<KeepingOp>()(x)}, {.device = device()});
   EXPECT_EQ(f.plan({{4}}).temporaries, 1024u);
   EXPECT_THAT(error_of([&] { f(range({4})); }), AllOf(HasSubstr("the thunk keeps memory of its workspace"), HasSubstr("keeping built at ")));
+}
+
+/// y = x + 10 by a Function that the thunk builds at its first call; and x becomes a shared variable's value.
+struct BuildingOp final : Op {
+  BuildingOp(Shared state, std::shared_ptr<std::optional<Function>> built) : state(std::move(state)), built(std::move(built)) {}
+  std::string name() const override { return "building"; }
+  Props props() const override { return {{"which", static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(built.get()))}}; }
+  Apply make_node(Inputs inputs) const override { return {*this, {inputs.at(0)}, {inputs.at(0).type()}}; }
+  Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override { return {{inputs[0]}}; }
+  Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
+    Cell &from = context.storage(node.input(0)), &to = context.storage(node.output());
+    context.foresee_memory([] { return ThunkMemory{.workspace = 1 << 20}; });
+    return [&from, &to, state = state, built = built, device = context.device()] {
+      if (!*built) {
+        const Variable v = vector("v");
+        const ScanOutputs states = scan({.initial = {v}, .steps = 1}, [&](const Variable& h) { return sort(h) + constant(Array::full({1}, 10, float32, device)); });
+        *built = function({v}, {states[0]}, {.device = device});
+      }
+      to.array().copy_from(Array((**built)(from.array())).reshape(from.shape()));
+      state.set(from.array());
+    };
+  }
+  Shared state;
+  std::shared_ptr<std::optional<Function>> built;
+};
+
+TEST_P(CallPlanOnEachDevice, WhatAThunkBuildsOutlivesItsWorkspace) {
+  const Shared state = shared("state", Array::zeros({3}, float32, device()));
+  const auto built = std::make_shared<std::optional<Function>>();
+  const Variable x = vector("x");
+  const Function f = function({x}, {make_op<BuildingOp>(state, built)(x) * 1.0}, {.device = device()});
+  const Array given = Array::from(std::vector<float>{1, 2, 3}, {3}, device());
+  for (int i = 0; i < 3; ++i) {
+    if (i == 2) (*built)->free_memory();  // so that its next call, within the thunk, makes what a call needs anew
+    EXPECT_EQ(Array(f(given)).to_doubles(), (std::vector<double>{11, 12, 13}));
+  }
+  f.free_memory();
+  std::vector<Array> others;
+  for (int i = 0; i < 200; ++i) others.push_back(Array::full({(1 << 17) + 64 * (i % 8)}, 7.0, float64, device()));
+  EXPECT_EQ(Array((**built)(given)).to_doubles(), (std::vector<double>{11, 12, 13}));
+  EXPECT_EQ(state.array().to_doubles(), (std::vector<double>{1, 2, 3}));
 }
 
 DAMO_ON_EACH_DEVICE(CallPlanOnEachDevice);

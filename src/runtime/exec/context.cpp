@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
 #include <numeric>
 #include <utility>
+#include <vector>
 
 #include <damo/log.hpp>
 
@@ -33,7 +35,7 @@ Shape expected(Shape dims) {
 }  // namespace
 
 Context::Context(std::shared_ptr<Program> owner, ProfileRecorder* recorder, bool replays, RepeatState* outer, PendingKernels* around)
-    : owner_(std::move(owner)), program_(*owner_), recorder_(recorder), default_stream_(Stream::default_of(program_.device())), faults_(program_.device()), workspace_(program_.device().backend()), cells_(program_.cells().size()), recordable_(program_.nodes().size(), 1), contained_(program_.nodes().size(), 0), replays_(replays && !recorder && program_.device().backend().least_replayed != 0), is_repeatable_((program_.updates().empty() || program_.swaps_buffers()) && program_.donations().empty()), repeat_state_(outer ? outer : &own_state_), log_(program_.device().backend()), work_places_(program_.nodes().size()), passing_(program_.nodes().size(), 0), view_offsets_(program_.nodes().size(), 0), versions_(cells_.size(), 0), all_nodes_(program_.nodes().size()) {
+    : owner_(std::move(owner)), program_(*owner_), recorder_(recorder), default_stream_(Stream::default_of(program_.device())), faults_(program_.device()), workspace_(std::make_unique<Workspace>(program_.device().backend())), cells_(program_.cells().size()), recordable_(program_.nodes().size(), 1), contained_(program_.nodes().size(), 0), replays_(replays && !recorder && program_.device().backend().least_replayed != 0), is_repeatable_((program_.updates().empty() || program_.swaps_buffers()) && program_.donations().empty()), repeat_state_(outer ? outer : &own_state_), log_(program_.device().backend()), work_places_(program_.nodes().size()), passing_(program_.nodes().size(), 0), view_offsets_(program_.nodes().size(), 0), versions_(cells_.size(), 0), all_nodes_(program_.nodes().size()) {
   const Program& program = program_;
   std::iota(all_nodes_.begin(), all_nodes_.end(), 0);
   if (recorder) clock_.emplace(program.device());
@@ -123,7 +125,6 @@ void Context::make_thunks(std::span<const int> passing, PendingKernels* around) 
 
 std::vector<Array> Context::call(std::span<const Array> inputs, std::span<Array> given_up) {
   ++call_;
-  const WorkspaceScope not_of_who_calls(nullptr);
   CaptureScope* const capture = current_capture(program_.device().backend());
   if (capture && !program_.updates().empty()) refuse_captured_update();
   if (capture && program_.is_guarded()) throw GraphError("a Function with Options::nan_guard cannot be captured: it reads its results", "build it without for the capture");
@@ -541,10 +542,29 @@ void Context::run_node(int number, bool is_sized) {
 void Context::run_thunk(std::size_t node) {
   const Place& place = work_places_[node];
   if (place.bytes == 0 || is_logged_step_) return thunks_[node]();
-  workspace_.begin(place.memory, place.bytes);
-  const WorkspaceScope scope(&workspace_);
+  workspace_->begin(place.memory, place.bytes);
+  struct Lent {  // also where the thunk throws
+    Context& context;
+    ~Lent() {
+      if (!context.workspace_->is_free()) context.leave_workspace();
+    }
+  } const lent{*this};
+  const WorkspaceScope scope(workspace_.get());
   thunks_[node]();
-  if (!workspace_.is_free()) throw GraphError("the thunk keeps memory of its workspace, which is other nodes' when it has run", "let go of Arrays when it returns");
+  if (!workspace_->is_free()) throw GraphError("the thunk keeps memory of its workspace, which is other nodes' when it has run", "let go of Arrays when it returns");
+}
+
+/// To the Arrays that a thunk has kept of it against its word, with the memory they lie in, for good: when they are let go of, nobody is there who knows of them.
+void Context::leave_workspace() {
+  static std::mutex mutex;
+  static auto& left = *new std::vector<std::pair<std::unique_ptr<Workspace>, Array>>;
+  auto another = std::make_unique<Workspace>(program_.device().backend());
+  const std::lock_guard lock(mutex);
+  for (const Stage& stage : stages_) {
+    if (stage.arena) left.emplace_back(nullptr, stage.arena);
+  }
+  workspace_->leave();
+  left.emplace_back(std::exchange(workspace_, std::move(another)), Array());
 }
 
 /// "x float32 (3, 4) strides (1, 3)"; strides where the value is not in C order.

@@ -82,6 +82,7 @@ class Context {
   void foresee_memory(Binding& binding) const;
   void leave_stages();
   void give_up_arenas();
+  void leave_workspace();
   void compile_ahead(const Binding& binding);
   void apply(const Binding& binding, Stage& stage, std::size_t arena_bytes);
   void clear_placed(Stage& stage);
@@ -108,7 +109,7 @@ class Context {
   std::optional<ProfileRecorder::Clock> clock_;
   Stream default_stream_;
   FaultFlag faults_;
-  Workspace workspace_;  // of the node that runs
+  std::unique_ptr<Workspace> workspace_;  // of the node that runs
   Workspace* lender_ = nullptr;  // where the arenas of the step in progress come from; null: the pool
   std::vector<Cell> cells_;
   std::vector<Thunk> thunks_;               // by node; empty for views

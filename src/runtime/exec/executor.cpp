@@ -4,9 +4,12 @@
 #include <chrono>
 
 #include "graph/base/counted.hpp"
+#include "runtime/memory/workspace.hpp"
 #include "runtime/stream/capture.hpp"
 
 namespace damo {
+
+// A thunk may build and call Functions. What they keep is not of its workspace: each entry leaves that first.
 
 Executor::Executor(const FunctionGraph& graph, Device device, bool profile, bool check, bool share_results, bool replay, std::span<const int> donated, bool guarded)
     : program_(std::make_shared<Program>(graph, device, check, share_results, donated, guarded)), replays_(replay), recorder_(profile ? std::make_unique<ProfileRecorder>(*program_) : nullptr) {
@@ -40,6 +43,7 @@ void Executor::release(std::unique_ptr<Context> context) {
 
 std::vector<Array> Executor::call(std::span<const Array> inputs, std::span<Array> given_up) {
   check(inputs);
+  const WorkspaceScope none(nullptr);
   if (CaptureScope* capture = current_capture(program_->device().backend())) [[unlikely]]
     return call_captured(inputs, *capture);
   std::unique_ptr<Context> context = acquire();
@@ -101,6 +105,7 @@ CallPlan Executor::plan(std::span<const Shape> shapes) {
     const TensorType& type = program_->cells()[static_cast<std::size_t>(program_->inputs()[i])].type;
     if (!shapes[i].is_known() || !type.accepts(type.dtype, shapes[i])) throw ShapeError(label(i) + " must be " + to_string(type) + ", the plan is for " + to_string(shapes[i]), "give known extents that fit to the input's");
   }
+  const WorkspaceScope none(nullptr);
   std::unique_ptr<Context> context = acquire();
   const CallPlan plan = context->plan(shapes);
   release(std::move(context));

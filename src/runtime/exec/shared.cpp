@@ -3,9 +3,16 @@
 #include <utility>
 
 #include "runtime/exec/shared_state.hpp"
+#include "runtime/memory/workspace.hpp"
 
 namespace damo {
 namespace {
+
+/// Also within a thunk: it outlives the thunk's workspace.
+Array kept(const Array& value) {
+  const WorkspaceScope none(nullptr);
+  return value.copy();
+}
 
 SharedState& state_of(const Variable& variable) { return static_cast<SharedState&>(*variable.shared_storage()); }
 
@@ -25,14 +32,14 @@ void Shared::set(const Array& value) const {
   if (value.dtype() != state.type().dtype) throw TypeError(what, "convert it to " + std::string(damo::name(state.type().dtype)));
   if (!state.type().accepts(value.dtype(), value.shape())) throw ShapeError(what, "reshape it, or declare the extents that change as kUnknown where the variable is made");
   if (value.device() != state.device()) throw DeviceError(what + ", the variable is on " + state.device().name(), "copy it there with .to(Device(\"" + state.device().name() + "\"))");
-  state.set(value.copy());
+  state.set(kept(value));
 }
 
 Shared shared(std::string name, const Array& value, const Shape& dims, SourceLine where) {
   if (!value) throw TypeError("shared: the value of " + (name.empty() ? "the variable" : name) + " is an empty Array", "give an Array with elements");
   const TensorType type{value.dtype(), dims};
   if (!type.accepts(value.dtype(), value.shape())) throw ShapeError("shared: " + (name.empty() ? "" : name + " ") + to_string(type) + " cannot be " + describe(value), "dims are the array's extents, or kUnknown");
-  auto state = std::make_shared<SharedState>(type, name, value.copy());
+  auto state = std::make_shared<SharedState>(type, name, kept(value));
   return Shared(shared_variable(type, std::move(state), std::move(name), where));
 }
 

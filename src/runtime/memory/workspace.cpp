@@ -30,7 +30,9 @@ void* Workspace::take(std::size_t bytes) noexcept {
   return begin ? memory_ + *begin : nullptr;
 }
 
-void Workspace::give_back(const void* memory) noexcept { pieces_.give_back(static_cast<std::size_t>(static_cast<const std::byte*>(memory) - memory_)); }
+void Workspace::give_back(const void* memory) noexcept {
+  if (!is_left_) pieces_.give_back(static_cast<std::size_t>(static_cast<const std::byte*>(memory) - memory_));
+}
 
 void Scratch::take() {
   Workspace* const workspace = current_workspace(backend_);

@@ -15,9 +15,9 @@ namespace damo {
 /// Where pieces lie that come and go, each at the lowest place that is free.
 class WorkspacePieces {
  public:
-  static constexpr std::size_t kAlignment = 256;
+  static constexpr std::size_t kAlignment = 256, kMost = std::numeric_limits<std::size_t>::max() - kAlignment;
   /// What a piece of so many bytes takes of it.
-  static constexpr std::size_t rounded(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+  static constexpr std::size_t rounded(std::size_t bytes) { return (bytes > kMost ? kMost : bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
   /// Its place, a multiple of kAlignment, among those that end at `most` or before; none if there is no room, or no host memory to note it.
   std::optional<std::size_t> take(std::size_t bytes, std::size_t most) noexcept;
@@ -48,12 +48,15 @@ class Workspace {
   void* take(std::size_t bytes) noexcept;
   void give_back(const void* memory) noexcept;
   bool is_free() const { return pieces_.is_empty(); }
+  /// Its owner leaves it to who still has pieces, in whatever thread: from now on nothing is noted.
+  void leave() noexcept { is_left_ = true; }
   const Backend& backend() const { return backend_; }
 
  private:
   const Backend& backend_;
   std::byte* memory_ = nullptr;
   std::size_t bytes_ = 0;
+  bool is_left_ = false;
   WorkspacePieces pieces_;
 };
 
