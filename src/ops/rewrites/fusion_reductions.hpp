@@ -4,7 +4,7 @@
 // direction and without reductions, and no scan follows from another of its group.
 //
 // A group of rows may join across them too: a reduction over all axes but those of its rows, as the gradient by a norm's weight, or a sum of
-// columns beside one of rows. Its condition: one plain join, without the numbers of elements; it reads an element of the group, or an array
+// columns beside one of rows. Its condition: plain joins of one accumulator, without the numbers of elements; it reads an element of the group, or an array
 // that the group reads, in the group's space; its result is neither an element nor a value of a row, and is read outside alone: it is known when all rows are done, so no element of the group reads it, nor
 // does one read what follows from it through steps of a column's shape. Rows are along the last axis,
 // where neighbours lie in memory as a rule. Where a call's arrays lie otherwise the kernel is split (split_passes.hpp).
