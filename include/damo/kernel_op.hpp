@@ -91,7 +91,7 @@ class KernelBuilder {
   /// The value of the node's input. Throws GraphError for one that there is not.
   Value input(int i) const;
   int input_count() const { return static_cast<int>(inputs_.size()); }
-  /// int64: the element's number among those of the op's output, in C order. For an op that counts_elements(); GraphError for another one.
+  /// int64: the element's number among those of the op's output along its counted_axes(), in C order. For an op that counts_elements(); GraphError for another one.
   Value ordinal() const;
   /// result: else the promoted dtype. cost: instructions, about.
   Value step(std::string code, std::vector<Value> values, std::optional<DType> result = {}, int cost = 1, SourceLine where = {__builtin_FILE(), __builtin_LINE()});
@@ -122,7 +122,7 @@ class KernelBuilder {
   KernelSpec& spec_;
   std::string name_;
   std::vector<Value> inputs_;
-  int ordinals_;  // the input of the kernel that counts; -1: none
+  int ordinals_;  // the value of the kernel that counts; -1: none
   std::optional<Value> output_;
 };
 
@@ -138,6 +138,8 @@ class KernelOp : public Op {
   virtual Scans scans() const { return Scans::kNo; }
   /// Whether lower asks for ordinal(), which takes no memory. Not of an op that reduces.
   virtual bool counts_elements() const { return false; }
+  /// Of an op that counts_elements(): bit a: axis a of its output counts. Along the others the numbers repeat.
+  virtual std::uint32_t counted_axes() const { return ~std::uint32_t{0}; }
   /// Whether a C++ number that is given as this input is passed with each launch, so that kernels which differ in it alone have one text.
   virtual bool takes_as_argument(int) const { return false; }
   /// Instructions an element, about: what fusion weighs.

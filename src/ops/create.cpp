@@ -19,6 +19,7 @@
 #include "ops/both_worlds.hpp"
 #include "ops/diagonal.hpp"
 #include "ops/gradient_parts.hpp"
+#include "ops/index_along_op.hpp"
 #include "ops/padded_extent.hpp"
 #include "ops/range_length.hpp"
 #include "ops/create_checks.hpp"
@@ -50,7 +51,7 @@ Variable filled(const char* function, const Shape& shape, Scalar value, DType dt
 }
 
 /// int64: the place of each element along the one axis that has not the extent 1. Nothing of x is read but that extent.
-Variable places(const Variable& x, int axis, SourceLine line) { return reduce(ReductionKind::kIndex, x, std::uint32_t{1} << axis, line); }
+Variable places(const Variable& x, int axis, SourceLine line) { return places_along(x, std::uint32_t{1} << axis, line); }
 
 /// int64 (count,): 0, 1, ...
 Variable places(const char* function, std::int64_t count, SourceLine line) { return places(filled(function, {count}, 0, int8, line), 0, line); }

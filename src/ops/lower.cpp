@@ -120,8 +120,8 @@ bool has_reductions(const FunctionGraph& graph) {
   return std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) { return kernel_op(graph, node).reduced_axes().has_value(); });
 }
 
-/// That a scan follows from no other scan of its op, and an op that reduces gives a value of each row (or, where its axes stay, places: index_along). first: the number of the op's first step.
-void check_values(const KernelOp& op, KernelBuilder& builder, std::size_t first, bool axes_stay) {
+/// That a scan follows from no other scan of its op, and an op that reduces gives a value of each row. first: the number of the op's first step.
+void check_values(const KernelOp& op, KernelBuilder& builder, std::size_t first) {
   const KernelSpec& spec = builder.spec();
   const bool scans = op.scans() != KernelOp::Scans::kNo;
   std::vector<bool> is_marked;  // of each step of the op: follows from a scan, or is a value of each element
@@ -136,9 +136,7 @@ void check_values(const KernelOp& op, KernelBuilder& builder, std::size_t first,
     if (scans && step.join && follows) throw GraphError(op.name() + ": lower has a scan of what another scan gave", "write an op for each");
     is_marked.push_back(scans ? step.join || follows : !step.join && (follows || step.is_place));
   }
-  const int result = builder.result()->number;
-  const bool gives_places = axes_stay && result >= spec.first_step() && spec.step_of(result).is_place;
-  if (!scans && marked(result) && !gives_places) {
+  if (!scans && marked(builder.result()->number)) {
     throw GraphError(op.name() + ": lower gave a value of each element, reduced_axes() says that there is one of each row", "give what a join made of them");
   }
 }
@@ -160,7 +158,7 @@ int lowered(KernelBuilder& builder, const FunctionGraph& graph, NodeId node, std
     step.join->across = *op.reduced_axes() != rows;
   }
   if (!builder.result()) throw GraphError(op.name() + ": lower gave no output", "call output() with a value");
-  if (op.reduced_axes()) check_values(op, builder, first, graph.type(graph.outputs(node)[0]).dims == graph.type(graph.inputs(node)[0]).dims);
+  if (op.reduced_axes()) check_values(op, builder, first);
   const DType declared = graph.type(graph.outputs(node)[0]).dtype, given = builder.result()->dtype;
   if (given != declared) {
     throw TypeError(op.name() + ": lower gave " + std::string(name(given)) + ", make_node declared " + std::string(name(declared)), "give the last step that result dtype");
@@ -182,6 +180,12 @@ struct ReducedSpace {
     for (int axis = std::max(0, -missing); axis < dims.rank(); ++axis) is_row &= !(axes >> (missing + axis) & 1u) || dims[axis] == 1;
     return is_row;
   }
+  /// Bit a: the axis that is a-th from the last.
+  std::uint32_t axes_from_last() const {
+    std::uint32_t from_last = 0;
+    for (int axis = 0; axis < rank; ++axis) from_last |= (axes >> axis & 1u) << (rank - 1 - axis);
+    return from_last;
+  }
   int rank = 0;
   std::uint32_t axes = 0;
 };
@@ -194,28 +198,50 @@ std::vector<bool> row_inputs(const FunctionGraph& graph) {
   return rows;
 }
 
-/// Gives each node that counts its elements an input that counts them: one for all that have the same axes of the space, whose extents are
-/// then the same. Bit a: the axis that is a-th from the last.
-std::unordered_map<NodeId, int> add_ordinals(const FunctionGraph& graph, const std::vector<NodeId>& order, KernelSpec& spec) {
-  const ReducedSpace space(graph);
-  std::unordered_map<NodeId, int> ordinals;
-  std::unordered_map<std::uint32_t, int> known;
-  for (NodeId node : order) {
-    if (!kernel_op(graph, node).counts_elements()) continue;
-    const Shape& dims = graph.type(graph.outputs(node)[0]).dims;
-    std::uint32_t axes = 0;
-    for (int axis = 0; axis < dims.rank(); ++axis) axes |= dims[axis] == 1 ? 0u : 1u << (dims.rank() - 1 - axis);
-    const auto [found, is_new] = known.try_emplace(axes, spec.input_count());
-    if (is_new) {
+/// The elements' numbers of nodes that count them: an input that counts for all that have the same axes of the space, whose extents are then the same, or where these are
+/// the axes that make rows, the places within a row.
+class ElementNumbers {
+ public:
+  ElementNumbers(const FunctionGraph& graph, const std::vector<NodeId>& order, KernelSpec& spec) : graph_(graph), space_(graph), spec_(spec) {
+    for (NodeId node : order) {
+      const KernelOp& op = kernel_op(graph, node);
+      if (!op.counts_elements() || are_places(op, node)) continue;
+      const std::uint32_t axes = axes_of(op, node);
+      const auto [found, is_new] = inputs_.try_emplace(axes, spec.input_count());
+      if (!is_new) continue;
       spec.inputs.push_back(int64);
-      spec.rows.push_back(space.is_row(dims));
+      spec.rows.push_back(space_.is_row(graph.type(graph.outputs(node)[0]).dims));
       spec.ordinals.resize(static_cast<std::size_t>(found->second));
       spec.ordinals.push_back(axes);
     }
-    ordinals.emplace(node, found->second);
   }
-  return ordinals;
-}
+
+  /// Which value of the spec they are; -1 for a node that does not count. When the inputs of the spec are complete, in the order of the nodes.
+  int of(NodeId node) {
+    const KernelOp& op = kernel_op(graph_, node);
+    if (!op.counts_elements()) return -1;
+    if (!are_places(op, node)) return inputs_.at(axes_of(op, node));
+    if (place_ < 0) place_ = append_place(spec_);
+    return place_;
+  }
+
+ private:
+  /// Bit a: the axis that is a-th from the last.
+  std::uint32_t axes_of(const KernelOp& op, NodeId node) const {
+    const Shape& dims = graph_.type(graph_.outputs(node)[0]).dims;
+    std::uint32_t axes = 0;
+    for (int axis = 0; axis < dims.rank(); ++axis) axes |= dims[axis] != 1 && (op.counted_axes() >> axis & 1u) ? 1u << (dims.rank() - 1 - axis) : 0u;
+    return axes;
+  }
+  /// Whether they count along the axes that make rows. Of an op that counts along all of its axes no: its kernel need not have an array that tells how long rows are.
+  bool are_places(const KernelOp& op, NodeId node) const { return space_.axes != 0 && ~op.counted_axes() != 0 && axes_of(op, node) == space_.axes_from_last(); }
+
+  const FunctionGraph& graph_;
+  const ReducedSpace space_;
+  KernelSpec& spec_;
+  std::unordered_map<std::uint32_t, int> inputs_;
+  int place_ = -1;
+};
 
 /// Without the joins that nobody reads, where another one of the same accumulator is read: a join of several members gives each, an op few of them.
 void drop_unread(KernelSpec& spec) {
@@ -252,7 +278,7 @@ KernelSpec lower(const FunctionGraph& graph) {
   }
   spec.rows = row_inputs(graph);
   const std::vector<NodeId> order = graph.nodes();  // built inputs first
-  const std::unordered_map<NodeId, int> ordinals = add_ordinals(graph, order, spec);
+  ElementNumbers numbers(graph, order, spec);
   const std::uint32_t rows = row_axes(graph);
   Literals literals(graph, order, spec);
   for (NodeId node : order) {
@@ -261,8 +287,7 @@ KernelSpec lower(const FunctionGraph& graph) {
       const bool is_number = graph.is_literal(input);
       values.push_back({is_number ? spec.input_count() + literals.place(node, static_cast<int>(values.size())) : number_of(input), graph.type(input).dtype});
     }
-    const auto own = ordinals.find(node);
-    KernelBuilder builder(spec, graph.op(node).name(), std::move(values), own == ordinals.end() ? -1 : own->second);
+    KernelBuilder builder(spec, graph.op(node).name(), std::move(values), numbers.of(node));
     number_of(graph.outputs(node)[0]) = lowered(builder, graph, node, rows);
   }
   for (ValueId output : graph.outputs()) {
@@ -270,7 +295,7 @@ KernelSpec lower(const FunctionGraph& graph) {
     spec.outputs.push_back(graph.type(output).dtype);
   }
   drop_unread(spec);
-  spec.name = spec.steps.empty() ? "copy" : name_of(spec.steps);
+  spec.name = !spec.steps.empty() ? name_of(spec.steps) : spec.has_ordinals() ? "index_along" : "copy";
   return spec;
 }
 

@@ -81,7 +81,6 @@ MaxAndArgmax max_and_argmax(const Operand& x, const Axes& axes, bool keep) {
   const BuiltAt here(x.where());
   return asked("max_and_argmax", [&] { return MaxAndArgmax{max(x, axes, keep), argmax(x, axes, keep)}; }, x);
 }
-Variable index_along(const Operand& x, const Axes& axes) { return plain(ReductionKind::kIndex, x, axes, true); }
 Variable any(const Operand& x, const Axes& axes, bool keep) { return plain(ReductionKind::kAny, x, axes, keep); }
 Variable all(const Operand& x, const Axes& axes, bool keep) { return plain(ReductionKind::kAll, x, axes, keep); }
 

@@ -76,13 +76,11 @@ Apply ReduceOp::make_node(Inputs inputs) const {
   const Variable& x = inputs.at(0);
   require_reduced_axes(name(), axes_, x.rank());
   if (rows_) rows_->require(x.dims());
-  return {*this, {x}, {{result_of(reduction_, x.dtype()), shape_of(x.dims())}}};
+  return {*this, {x}, {{result_of(reduction_, x.dtype()), reduced_shape(x.dims(), axes_, true)}}};
 }
 
-Shape ReduceOp::shape_of(const Shape& x) const { return reduction_ == ReductionKind::kIndex ? x : reduced_shape(x, axes_, true); }
-
 Shape ReduceOp::output_shape(std::span<const Shape>, std::span<const Shape> shapes) const {
-  const Shape &from = shapes[0], to = shape_of(from);
+  const Shape &from = shapes[0], to = reduced_shape(from, axes_, true);
   if (rows_) rows_->require(from);
   if (!allows_empty_) require_choice(name(), reduction_, from, to);
   return to;

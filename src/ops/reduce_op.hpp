@@ -1,4 +1,4 @@
-// ReduceOp: one built-in reduction over some axes, which stay with extent 1; or, as index_along, each element's place along them.
+// ReduceOp: one built-in reduction over some axes, which stay with extent 1.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -21,7 +21,7 @@ class ReduceOp final : public KernelOp {
   std::string name() const override { return name_of(reduction_); }
   Props props() const override;
   /// Where of x only the shape is read.
-  bool takes_float8() const override { return reduction_ == ReductionKind::kCount || reduction_ == ReductionKind::kIndex; }
+  bool takes_float8() const override { return reduction_ == ReductionKind::kCount; }
   Apply make_node(Inputs inputs) const override;
   void lower(KernelBuilder& kernel) const override;
   std::optional<std::uint32_t> reduced_axes() const override { return axes_; }
@@ -33,9 +33,10 @@ class ReduceOp final : public KernelOp {
   /// Throws ShapeError where there is nothing to choose from, or where there are no rows.
   Shape output_shape(std::span<const Shape> dims, std::span<const Shape> shapes) const override;
   ReductionKind kind() const { return reduction_; }
+  bool allows_empty() const { return allows_empty_; }
+  const std::optional<NeededRows>& rows() const { return rows_; }
 
  private:
-  Shape shape_of(const Shape& x) const;
   ReductionKind reduction_;
   std::uint32_t axes_;
   bool allows_empty_;

@@ -12,7 +12,7 @@ namespace damo {
 namespace {
 
 constexpr const char* kScanNames[] = {"cumsum", "cumprod", "cummax", "cummin", "argcummax", "argcummin", "logcumsumexp", "recurrence"};
-constexpr const char* kNames[] = {"sum", "prod", "mean", "max", "min", "argmax", "argmin", "any", "all", "count", "index_along"};
+constexpr const char* kNames[] = {"sum", "prod", "mean", "max", "min", "argmax", "argmin", "any", "all", "count"};
 
 Scalar least(DType dtype, bool greatest) {
   return visit(dtype, [&](auto zero) -> Scalar {
@@ -114,8 +114,7 @@ DType result_of(ReductionKind reduction, DType x) {
     case ReductionKind::kMax:
     case ReductionKind::kMin: return x;
     case ReductionKind::kArgmax:
-    case ReductionKind::kArgmin:
-    case ReductionKind::kIndex: return int64;
+    case ReductionKind::kArgmin: return int64;
     default: return bool_;
   }
 }
@@ -225,7 +224,6 @@ int append_scan(KernelSpec& spec, ScanKind scan, std::vector<int> values, DType 
 }
 
 int append_reduction(KernelSpec& spec, ReductionKind reduction, int value, DType x, DType result, std::optional<DType> accumulator) {
-  if (reduction == ReductionKind::kIndex) return append_place(spec);
   Step step;
   step.name = name_of(reduction);
   step.code = "x0";

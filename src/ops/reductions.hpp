@@ -13,8 +13,8 @@
 
 namespace damo {
 
-/// kCount: how many elements there are, whatever they are. kIndex reduces nothing: each element's place among those that the others would reduce together.
-enum class ReductionKind : std::uint8_t { kSum, kProd, kMean, kMax, kMin, kArgmax, kArgmin, kAny, kAll, kCount, kIndex };
+/// kCount: how many elements there are, whatever they are.
+enum class ReductionKind : std::uint8_t { kSum, kProd, kMean, kMax, kMin, kArgmax, kArgmin, kAny, kAll, kCount };
 
 std::string name_of(ReductionKind reduction);
 /// Of the result, from that of what is reduced.

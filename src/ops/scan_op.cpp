@@ -1,3 +1,4 @@
+#include "ops/index_along_op.hpp"
 #include "ops/scan_op.hpp"
 
 #include <damo/ops/cast.hpp>
@@ -29,7 +30,7 @@ class ScanGradient {
   /// All g of the places where an element is the greatest so far go to the first place where it was.
   Variable choice(ScanKind arg) const {
     const Variable place = scan(arg, x_, {.reverse = options_.reverse, .exclusive = false});
-    const Variable is_new = eq(at_(place), at_(reduce(ReductionKind::kIndex, x_, std::uint32_t{1} << axis_, line_)));
+    const Variable is_new = eq(at_(place), at_(places_along(x_, std::uint32_t{1} << axis_, line_)));
     const Variable goes_on = where(at_(is_new), 0.0, at_(second(at_(g_), 1.0)));
     const Variable behind = recurrence(goes_on, options_.exclusive ? g_ : where(at_(is_new), 0.0, at_(g_)));
     return where(at_(is_new), at_(with_own(behind)), 0.0);

@@ -7,6 +7,7 @@
 #include <damo/ops/math.hpp>
 #include <damo/ops/shape.hpp>
 #include "graph/user_line.hpp"
+#include "ops/index_along_op.hpp"
 #include "ops/label_checks.hpp"
 #include "ops/gradient_parts.hpp"
 #include "ops/indexing/positions.hpp"
@@ -71,7 +72,7 @@ Variable cross_entropy(const Operand& logits, const Operand& given, int axis) {
       return drop_axes(cast(at(expected_entropy(row, given)), row.given.dtype()), row.given.axes, false, row.given.line);
     }
     const Variable labels = labels_of(given, row.given.x, along);
-    const Variable places = row.reduced(ReductionKind::kIndex, row.wide);
+    const Variable places = places_along(row.wide, row.given.axes, row.given.line);
     const Variable label = expand_dims(at(checked_positions("cross_entropy", row.given.x, along, labels, row.given.line, CountsFromEnd::kNo)), axis);
     const Variable chosen = row.reduced(ReductionKind::kSum, where(at(eq(at(places), at(label))), at(row.values), 0.0));
     return drop_axes(cast(at(sub(at(log(at(row.sums))), at(chosen))), row.given.dtype()), row.given.axes, false, row.given.line);

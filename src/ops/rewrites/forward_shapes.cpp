@@ -8,6 +8,7 @@
 
 #include "ops/dimshuffle_op.hpp"
 #include "ops/elementwise_op.hpp"
+#include "ops/index_along_op.hpp"
 #include "ops/reduce_op.hpp"
 #include "ops/reshape_op.hpp"
 #include "ops/rewrites/symbolic_shapes.hpp"
@@ -22,8 +23,8 @@ constexpr std::size_t kMostSources = 8;  // values of an extent among which one 
 int shape_input(const Op& op) {
   static const Op* const second = op_of("second").get();
   if (&op == second) return 0;
-  if (const auto* reduction = dynamic_cast<const ReduceOp*>(&op)) return reduction->kind() == ReductionKind::kCount || reduction->kind() == ReductionKind::kIndex ? 0 : -1;
-  if (dynamic_cast<const SizeOp*>(&op)) return 0;
+  if (const auto* reduction = dynamic_cast<const ReduceOp*>(&op)) return reduction->kind() == ReductionKind::kCount ? 0 : -1;
+  if (dynamic_cast<const SizeOp*>(&op) || dynamic_cast<const IndexAlongOp*>(&op)) return 0;
   return dynamic_cast<const ReshapingOp*>(&op) ? 1 : -1;
 }
 

@@ -110,8 +110,7 @@ ReductionGroups::ReductionGroups(const FunctionGraph& graph, const std::vector<s
 
 ReductionGroups::Joins ReductionGroups::joins_of(const KernelOp& op) {
   if (op.scans() != KernelOp::Scans::kNo) return op.scans() == KernelOp::Scans::kForward ? Joins::kForward : Joins::kBackward;
-  const auto* reduction = dynamic_cast<const ReduceOp*>(&op);
-  return reduction && reduction->kind() == ReductionKind::kIndex ? Joins::kNone : Joins::kRows;
+  return Joins::kRows;
 }
 
 int ReductionGroups::find(int whole) {
@@ -166,7 +165,7 @@ Apart ReductionGroups::against(int a, int b) {
   if (!x->takes_part || !y->takes_part) return Apart::kCycle;
   if (x->reduces && y->reduces) {
     if (x->space != y->space || x->axes != y->axes) return Apart::kAxes;
-    return x->joins == y->joins || x->joins == Joins::kNone || y->joins == Joins::kNone ? Apart::kNone : Apart::kScan;
+    return x->joins == y->joins ? Apart::kNone : Apart::kScan;
   }
   if (y->reduces) std::swap(x, y);
   return y->space == x->space || (x->reduces && is_row_of(y->space, x->space, x->axes)) ? Apart::kNone : Apart::kShape;
@@ -242,7 +241,6 @@ bool ReductionGroups::join_across(int number) {
   if (least > wholes_[static_cast<std::size_t>(group)].level) return false;
   unite(group, number);
   Whole& rows = wholes_[static_cast<std::size_t>(group)];
-  if (rows.joins == Joins::kNone) rows.joins = Joins::kRows;  // it counts elements, and now joins some: no scan goes with it
   whole.level = rows.level;
   return true;
 }
@@ -327,8 +325,6 @@ void ReductionGroups::join_siblings() {
       first = find(first);
       if (group == first || whole.level != wholes_[static_cast<std::size_t>(first)].level || !agree(first, group)) continue;
       unite(first, group);
-      Joins& joins = wholes_[static_cast<std::size_t>(first)].joins;
-      if (joins == Joins::kNone) joins = whole.joins;
     }
   }
 }

@@ -37,7 +37,7 @@ class ReductionGroups {
   Apart apart(NodeId producer, NodeId reader) const { return record_.between(producer, reader); }
 
  private:
-  enum class Joins : std::uint8_t { kNone, kRows, kForward, kBackward };  // index_along reduces, and joins nothing
+  enum class Joins : std::uint8_t { kNone, kRows, kForward, kBackward };
   static Joins joins_of(const KernelOp& op);
   struct Whole {
     std::vector<NodeId> nodes;
