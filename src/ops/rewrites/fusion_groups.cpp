@@ -62,6 +62,7 @@ bool FusionGroups::is_cheap_to_repeat(NodeId producer) {
     for (ValueId input : graph_.inputs(node)) {
       const NodeId owner = graph_.owner(input);
       if (owner == NodeId::kNone || !at(owner).is_elementwise) continue;
+      if (!(*at(owner).own_space == *at(node).own_space) && !is_cheap_to_repeat(owner)) continue;  // it is read from memory
       if (next != NodeId::kNone) return false;  // a tree of producers: leave it a kernel of its own
       next = owner;
     }

@@ -101,6 +101,53 @@ Variable lift_dimshuffle(Site& site) {
   });
 }
 
+/// Whether the view only leaves out axes, of extent 1.
+bool only_drops(const DimShuffleOp& view) { return view.pattern().size() > 0 && std::is_sorted(view.pattern().begin(), view.pattern().end()) && view.pattern().front() != kNewAxis; }
+
+/// Whether the value is what rows of elements gave, or elementwise work on such values.
+bool follows_rows(const Site& site, ValueId value, int& left) {
+  const auto* op = site.made_by<KernelOp>(value);
+  if (!op || --left < 0) return false;
+  if (op->reduced_axes()) return true;
+  const auto inputs = site.graph().inputs(site.graph().owner(value));
+  return std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) { return follows_rows(site, input, left); });
+}
+
+/// f(view(x), y), where the view leaves out the axes that a reduction left with extent 1, is view(f(x, y')): so f stays in the kernel of the rows. The opposite of lift_dimshuffle, whose
+/// views look at nothing that a reduction gave; y has the axes put in, where it is no kernel's or such a view may rise.
+Variable sink_dropped_axes(Site& site) {
+  const int rank = site.type(site.output()).rank();
+  const DimShuffleOp* view = nullptr;
+  int whole = 0;  // axes of x
+  for (ValueId input : site.inputs()) {
+    const auto* drops = site.made_by<DimShuffleOp>(input);
+    int left = kMostLifts;
+    if (!drops || site.type(input).rank() != rank || !only_drops(*drops) || !follows_rows(site, site.input_of(input), left)) continue;
+    view = drops, whole = site.type(site.input_of(input)).rank();
+    break;
+  }
+  if (!view || whole == rank) return {};
+  std::vector<int> kept(view->pattern().begin(), view->pattern().end());
+  std::vector<Variable> operands;
+  for (ValueId input : site.inputs()) {
+    const auto* same = site.made_by<DimShuffleOp>(input);
+    int left = kMostLifts;
+    if (site.type(input).rank() == 0) {
+      operands.push_back(site.operand(input));
+    } else if (same && same->pattern() == view->pattern() && site.type(site.input_of(input)).rank() == whole) {
+      operands.push_back(site.operand(site.input_of(input)));
+    } else if (may_rise(site, input, left)) {
+      std::vector<int> pattern(static_cast<std::size_t>(whole), kNewAxis);
+      const int missing = rank - site.type(input).rank();  // axes that the operand has not: they stretch
+      for (int axis = missing; axis < rank; ++axis) pattern[static_cast<std::size_t>(kept[static_cast<std::size_t>(axis)])] = axis - missing;
+      operands.push_back(dimshuffle(site.operand(input), pattern));
+    } else {
+      return {};
+    }
+  }
+  return if_fits(site, dimshuffle(site.op().apply(operands, {}).output(), kept));
+}
+
 /// Whether the node that makes the value has one operand beside numbers, or operands whose extents are known to agree: a view of each
 /// might hide that they do not.
 bool has_sure_operands(const Site& site, ValueId value) {
@@ -310,6 +357,7 @@ std::vector<Rule> view_rules() {
       {.name = "sink_fill", .takes = is_row, .reads = is_one_of({rows().second}), .rewrite = sink_fill},
       {.name = "lift_view_of_fill", .takes = is<DimShuffleOp>, .rewrite = lift_view_of_fill},
       {.name = "lift_dimshuffle", .takes = is<DimShuffleOp>, .rewrite = lift_dimshuffle},
+      {.name = "sink_dropped_axes", .takes = is<ElementwiseOp>, .reads = is<DimShuffleOp>, .rewrite = sink_dropped_axes},
       {.name = "lift_subtensor", .takes = is<SubtensorOp>, .rewrite = lift_subtensor},
       {.name = "lift_reshape", .takes = is<ReshapeOp>, .rewrite = lift_reshape},
   };

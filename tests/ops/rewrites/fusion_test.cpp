@@ -340,5 +340,11 @@ TEST(FusionGroups, TakeLinearTime) {
   EXPECT_LE(graph.node_count(), 100);
 }
 
+TEST_F(Fusion, RepeatsCheapWorkThatReadsWhatOthersReadToo) {
+  const Variable v = vector("v"), w = exp(v), x = input({float32, {4, kUnknown, kUnknown}}, "x");
+  const Variable distance = expand_dims(w, 1) - w;
+  EXPECT_EQ(nodes_text(fused({v, x}, {where(le(expand_dims(w, 1), w), x + distance, 0.0)})), "exp dimshuffle fused(add le sub where)") << "exp is read from memory";
+}
+
 }  // namespace
 }  // namespace damo

@@ -189,6 +189,14 @@ TEST_F(Simplify, LiftsViewsThatPartKernels) {
   EXPECT_EQ(simplified(subtensor(x_ + y_, {{0, 5}}) * 2.0), "mul(subtensor[0:5](add(x, y)), 2)") << "the parts may agree where the wholes do not";
 }
 
+TEST_F(Simplify, KeepsWorkOnRowsValuesWithTheRows) {
+  EXPECT_EQ(simplified(sum(x_, 1) * 2.0 - max(x_, 1)), "dimshuffle[0](sub(mul(sum(x), 2), max(x)))");
+  EXPECT_EQ(simplified(sum(x_, 1) / v_), "dimshuffle[0](true_div(sum(x), dimshuffle[0, -1](v)))") << "of an input a view";
+  EXPECT_EQ(simplified(exp(sum(x_, 1)) + tanh(v_)), "dimshuffle[0](add(exp(sum(x)), tanh(dimshuffle[0, -1](v))))");
+  EXPECT_EQ(simplified(sum(x_, 1) + sum(x_, 0)), "dimshuffle[0](add(sum(x), dimshuffle[1, -1](sum(x))))") << "of unlike axes it stays with the first";
+  EXPECT_EQ(simplified(sum(x_, Axes()) * 2.0), "mul(dimshuffle(sum(x)), 2)") << "of no rows";
+}
+
 TEST_F(Simplify, KeepsFillsNumbers) {
   EXPECT_EQ(simplified(second(x_, 2.0) * 3.0 + 1.0), "second(x, 7)");
   EXPECT_EQ(simplified(second(second(x_, 2.0), 3.0)), "second(x, 3)");
