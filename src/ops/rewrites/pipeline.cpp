@@ -14,7 +14,9 @@
 #include "ops/rewrites/fuse_products.hpp"
 #include "ops/rewrites/fusion.hpp"
 #include "ops/rewrites/join_sinks.hpp"
+#include "ops/rewrites/pass_contiguous.hpp"
 #include "ops/rewrites/push_out_of_loops.hpp"
+#include "ops/rewrites/refine_spaces.hpp"
 #include "ops/rewrites/simplify.hpp"
 #include "ops/rewrites/sink_branches.hpp"
 #include "ops/rewrites/trim_loops.hpp"
@@ -83,8 +85,10 @@ std::vector<Pass> passes_of(const Options& options, Device device, FusionRecord*
   if (options.tf32) passes.push_back({std::string(kUseTf32), use_tf32});
   if (options.fuse) {
     passes.push_back({std::string(kFuseProducts), [device](FunctionGraph graph) { return fuse_products(std::move(graph), device); }});
+    passes.push_back({std::string(kRefineSpaces), refine_spaces});
     for (Pass& pass : fusion_passes(options, record)) passes.push_back(std::move(pass));
   }
+  passes.push_back(followed_by(record, {std::string(kPassContiguous), pass_contiguous}));
   passes.push_back(followed_by(record, {std::string(kRewriteInnerGraphs), [options, device](FunctionGraph graph) { return rewrite_inner_graphs(std::move(graph), options, device); }}));
   if (options.fuse) passes.push_back(followed_by(record, {std::string(kFuseLoops), [limits = options.fusion](FunctionGraph graph) { return fuse_loops(std::move(graph), limits); }}));
   return passes;

@@ -1,0 +1,113 @@
+// Work that reshapes part is one kernel, and its values are those of an op a kernel: norms over groups of channels above all. Which graphs refine_spaces makes:
+// tests/ops/rewrites/refine_spaces_test.cpp.
+#include <cmath>
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <damo/damo.hpp>
+#include "support/devices.hpp"
+
+namespace damo {
+namespace {
+
+using Values = std::vector<double>;
+
+class RefinedSpaces : public testing::OnEachDevice {
+ protected:
+  Array noise(const Shape& shape, unsigned seed = 1) const {
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<float> uniform(-2, 2);
+    std::vector<float> values(static_cast<std::size_t>(shape.size()));
+    for (float& value : values) value = uniform(random);
+    return Array::from(values, shape, device());
+  }
+  Options with(bool fuse) const { return {.fuse = fuse, .device = device()}; }
+  /// Fused, without the pass, and op by op.
+  void expect_equal(const std::vector<Variable>& inputs, const std::vector<Variable>& outputs, const std::vector<Array>& arrays, double tolerance = 2e-5) {
+    Options without = with(true);
+    without.disable = {"refine_spaces"};
+    const Function fused = function(inputs, outputs, with(true)), parted = function(inputs, outputs, without), plain = function(inputs, outputs, with(false));
+    const Results a = fused.call(arrays), b = parted.call(arrays), c = plain.call(arrays);
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      ASSERT_EQ(a[i].shape(), c[i].shape());
+      const Values found = a[i].to_doubles(), before = b[i].to_doubles(), expected = c[i].to_doubles();
+      for (std::size_t k = 0; k < found.size(); ++k) {
+        ASSERT_NEAR(found[k], before[k], tolerance * std::max(1.0, std::abs(before[k]))) << "result " << i << " element " << k;
+        ASSERT_NEAR(found[k], expected[k], tolerance * std::max(1.0, std::abs(expected[k]))) << "result " << i << " element " << k;
+      }
+    }
+  }
+};
+
+/// Of x (n, channels, height, width) in so many groups.
+Variable group_norm(const Variable& x, const Variable& w, const Variable& b, std::int64_t n, std::int64_t groups) {
+  const Shape dims = x.dims();
+  const Variable rows = reshape(x, {n, groups, dims[1] / groups * dims[2] * dims[3]}), centered = rows - mean(rows, 2, keepdims);
+  const Variable y = reshape(centered * rsqrt(mean(sqr(centered), 2, keepdims) + 1e-5), {n, dims[1], dims[2], dims[3]});
+  return y * reshape(w, {dims[1], 1, 1}) + reshape(b, {dims[1], 1, 1});
+}
+
+TEST_P(RefinedSpaces, AGroupNormIsWhatFloat64Gives) {
+  for (const bool is_known : {true, false}) {
+    const std::int64_t n = is_known ? 3 : kUnknown;
+    const Variable x = input({float32, {n, 6, 5, 4}}, "x"), w = input({float32, {6}}, "w"), b = input({float32, {6}}, "b");
+    const Function f = function({x, w, b}, {group_norm(x, w, b, is_known ? 3 : -1, 2)}, with(true));
+    int fused = 0;
+    for (NodeId node : f.graph().nodes()) fused += f.graph().op(node).name() == "fused";
+    EXPECT_EQ(fused, 1) << f.explain();
+    EXPECT_EQ(f.graph().op(f.graph().owner(f.graph().outputs()[0])).name(), "reshape") << "a view of what the kernel wrote";
+    const Array array = noise({3, 6, 5, 4}), weight = noise({6}, 2), shift = noise({6}, 3);
+    const Values in = array.to_doubles(), by = weight.to_doubles(), plus = shift.to_doubles(), found = f(array, weight, shift)[0].to_doubles();
+    for (std::size_t group = 0; group < 6; ++group) {
+      double middle = 0, square = 0;
+      for (std::size_t k = 0; k < 60; ++k) middle += in[group * 60 + k] / 60;
+      for (std::size_t k = 0; k < 60; ++k) square += (in[group * 60 + k] - middle) * (in[group * 60 + k] - middle) / 60;
+      for (std::size_t k = 0; k < 60; ++k) {
+        const std::size_t channel = group % 2 * 3 + k / 20;
+        EXPECT_NEAR(found[group * 60 + k], (in[group * 60 + k] - middle) / std::sqrt(square + 1e-5) * by[channel] + plus[channel], 1e-5) << group << " " << k;
+      }
+    }
+  }
+}
+
+TEST_P(RefinedSpaces, GradientsAreThoseOfOpsOneByOne) {
+  const Variable x = input({float32, {4, 6, 5, 4}}, "x"), w = input({float32, {6}}, "w"), b = zeros_like(w), g = input({float32, {4, 6, 5, 4}}, "g");
+  const Variable y = group_norm(x, w, b, 4, 3);
+  expect_equal({x, w, g}, lop(std::vector{y}, std::vector{g}, std::vector{x, w, b}), {noise({4, 6, 5, 4}), noise({6}, 2), noise({4, 6, 5, 4}, 4)}, 2e-4);
+}
+
+TEST_P(RefinedSpaces, ArraysMayLieAnyhow) {
+  const Variable x = input({float32, {4, 6, 20}}, "x"), y = input({float32, {4, 2, 60}}, "y");
+  const Variable rows = reshape(x, {4, 2, 60}), normal = (rows - max(rows, 2, keepdims)) * y;
+  const Array turned = noise({20, 4, 6}).permute(std::vector{1, 2, 0}), backwards = flip(noise({4, 2, 60}, 2), 2);
+  expect_equal({x, y}, {reshape(normal, {4, 6, 20}) + x, max(normal, 2)}, {turned, backwards});
+}
+
+TEST_P(RefinedSpaces, ValuesOfRowsAndPlacesAndDropsCountAsBefore) {
+  const Variable x = input({float32, {4, 6, 20}}, "x");
+  RandomStream random(3, device());
+  const Variable rows = reshape(x, {4, 2, 60}), sums = sum(rows, 2, keepdims);
+  const Variable placed = reshape(rows * sums + cast(index_along(rows, {1, 2}), float32), {4, 6, 20});
+  expect_equal({x}, {placed + cast(index_along(x, 2), float32), sums, argmax(placed, 2)}, {noise({4, 6, 20})});
+  const Variable some = reshape(random.dropout(rows / sums, 0.5), {4, 6, 20}) * 2.0;
+  const Array given = noise({4, 6, 20});
+  RandomStream again(3, device());
+  const Function f = function({x}, {some}, with(true)), plain = function({x}, {reshape(again.dropout(reshape(x, {4, 2, 60}) / sum(reshape(x, {4, 2, 60}), 2, keepdims), 0.5), {4, 6, 20}) * 2.0}, with(false));
+  const Values a = f(given)[0].to_doubles(), b = plain(given)[0].to_doubles();
+  for (std::size_t k = 0; k < a.size(); ++k) ASSERT_NEAR(a[k], b[k], 1e-4 * std::max(1.0, std::abs(b[k]))) << k;
+}
+
+TEST_P(RefinedSpaces, OfNothingIsNothing) {
+  const Variable x = input({float32, {kUnknown, 6, 4}}, "x");
+  const Variable rows = reshape(x, {-1, 2, 12}), y = reshape(rows - mean(rows, 2, keepdims), {-1, 6, 4}) * 2.0;
+  const Function f = function({x}, {y}, with(true));
+  EXPECT_EQ(f(Array::zeros({0, 6, 4}, float32, device()))[0].shape(), (Shape{0, 6, 4}));
+  EXPECT_EQ(f(noise({1, 6, 4}))[0].shape(), (Shape{1, 6, 4}));
+}
+
+DAMO_ON_EACH_DEVICE(RefinedSpaces);
+
+}  // namespace
+}  // namespace damo

@@ -1,0 +1,32 @@
+#include "ops/rewrites/pass_contiguous.hpp"
+
+#include <gtest/gtest.h>
+
+#include <damo/ops/math.hpp>
+#include <damo/ops/reduce.hpp>
+#include <damo/ops/shape.hpp>
+#include "support/graphs.hpp"
+
+namespace damo {
+namespace {
+
+using damo::testing::nodes_text;
+
+std::string passed(const Variable& x, const Variable& y) { return nodes_text(pass_contiguous(FunctionGraph(std::vector<Variable>{x}, std::vector<Variable>{y}))); }
+
+TEST(PassContiguous, LeavesTheCopyOutBehindWhatWritesInOrder) {
+  const Variable x = matrix("x");
+  EXPECT_EQ(passed(x, reshape(exp(x), {-1})), "exp reshape");
+  EXPECT_EQ(passed(x, flatten(sum(x, 0, keepdims))), "sum flatten");
+  EXPECT_EQ(passed(x, reshape(concatenate({x, x}, 0), {-1})), "concatenate reshape");
+  EXPECT_EQ(passed(x, reshape(reshape(x, {-1}), {2, -1})), "contiguous reshape reshape");
+}
+
+TEST(PassContiguous, KeepsItBehindViewsAndInputs) {
+  const Variable x = matrix("x");
+  EXPECT_EQ(passed(x, contiguous(x)), "contiguous");
+  EXPECT_EQ(passed(x, reshape(transpose(exp(x)), {-1})), "exp dimshuffle contiguous reshape");
+}
+
+}  // namespace
+}  // namespace damo

@@ -1,0 +1,54 @@
+// The kernels that graphs with reshapes between rows become. Their values: tests/function/refined_spaces_test.cpp.
+#include "ops/rewrites/refine_spaces.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <damo/ops/reduce.hpp>
+#include <damo/ops/scan.hpp>
+#include <damo/ops/shape.hpp>
+#include "ops/rewrites/fusion.hpp"
+#include "support/graphs.hpp"
+
+namespace damo {
+namespace {
+
+using damo::testing::nodes_text;
+using Variables = std::vector<Variable>;
+
+std::string text(const Variables& inputs, const Variables& outputs) { return nodes_text(fuse_elementwise(refine_spaces(FunctionGraph(inputs, outputs)), {})); }
+int kernels(const Variables& inputs, const Variables& outputs) {
+  const FunctionGraph graph = fuse_elementwise(refine_spaces(FunctionGraph(inputs, outputs)), {});
+  int count = 0;
+  for (NodeId node : graph.nodes()) count += dynamic_cast<const KernelOp*>(&graph.op(node)) != nullptr || graph.op(node).name() == "fused";
+  return count;
+}
+
+const Variable x = input({float32, {3, 6, 20}}, "x"), w = input({float32, {6, 1}}, "w");
+
+Variable centered(const Variable& rows) { return rows - mean(rows, -1, keepdims); }
+
+TEST(RefineSpaces, PutsAReshapeBehindTheKernel) {
+  const Variable y = reshape(centered(reshape(x, {3, 2, 60})), {3, 6, 20}) * w;
+  EXPECT_EQ(text({x, w}, {y}), "take_apart contiguous reshape take_apart fused(mean mul sub) contiguous reshape");
+}
+
+TEST(RefineSpaces, GoesThroughSeveralReshapesAndBack) {
+  const Variable pairs = reshape(centered(reshape(x, {3, 2, 60})), {3, 6, 10, 2}), y = reshape(pairs * 2.0, {3, 120}) - 1.0;
+  EXPECT_EQ(kernels({x}, {y}), 1) << text({x}, {y});
+}
+
+TEST(RefineSpaces, LeavesWhatOneSpaceDoesNotHold) {
+  const Variable oblique = input({float32, {6, 4}}, "oblique");
+  EXPECT_EQ(kernels({oblique}, {reshape(centered(oblique), {4, 6}) * 2.0}), 2) << "axes that end elsewhere";
+  EXPECT_EQ(kernels({x}, {reshape(cumsum(x, 2), {18, 20}) * 2.0}), 2) << "a scan has its axis";
+  const Variable open = input({float32, {3, kUnknown, 20}}, "open");
+  EXPECT_EQ(text({open}, {reshape(centered(open), {-1, 20}) * 2.0}), "fused(mean sub) contiguous reshape mul") << "an extent within that is not known";
+}
+
+TEST(RefineSpaces, LeavesGraphsWithoutReductionsToTheRules) {
+  EXPECT_EQ(text({x}, {reshape(x * 2.0, {18, 20}) + 1.0}), "mul contiguous reshape add");
+}
+
+}  // namespace
+}  // namespace damo
