@@ -240,13 +240,22 @@ std::string CudaReducingEmitter::read_vector(int i) const {
   return turns() ? "turned(" + load + " - " + number(layout_.vector - 1) + "))" : load + ")";
 }
 
+/// Whether elements of rows of several axes are read one by one. Vectors are whole there: none goes beyond the innermost axis (vector_of).
+bool CudaReducingEmitter::lies_in_runs(int i) const { return rows() && layout_.vector > 1 && layout_.reduced_rank > 1 && access(i) == Access::kStrided && !backward_; }
+
 /// The vector at `at` into x[u], read as a whole or by element.
 void CudaReducingEmitter::emit_load(int i) {
   const std::string n = number(i), x = "x" + n + "[u]", width = number(layout_.vector);
   const std::string vector = x + " = " + read_vector(i) + ";";
   const bool anywhere = rows() && layout_.ends == Ends::kAnywhere && moves(i);
   const std::string elements = "#pragma unroll\n        for (int k = 0; k < " + width + "; ++k) " + (anywhere ? "if (" + inside("at + k >= begin", "at + k < end") + ") " : "") + x + ".e[k] = *(" + address(i, true) + ");";
-  if (!is_together(i)) line(elements);
+  if (!is_together(i) && !anywhere && lies_in_runs(i)) {
+    // A vector's elements are neighbours along the innermost axis, so its place is looked for once; where the array repeats along that axis one element is all of them.
+    const std::string q = "q" + n, s = "s" + n;
+    line("        const place " + q + " = along" + n + "(a, at), " + s + " = place(a.r" + n + "[" + number(layout_.reduced_rank - 1) + "]);");
+    line("        if (" + s + " == 0) {\n          const " + stored(i) + " one = *(r" + n + " + " + q + ");\n#pragma unroll\n          for (int k = 0; k < " + width + "; ++k) " + x + ".e[k] = one;");
+    line("        } else {\n#pragma unroll\n          for (int k = 0; k < " + width + "; ++k) " + x + ".e[k] = *(r" + n + " + (" + q + " + k * " + s + "));\n        }");
+  } else if (!is_together(i)) line(elements);
   else if (anywhere) line("        if (whole" + n + " && " + inside("at >= begin", "at + " + width + " <= end") + ") " + vector + " else {\n" + elements + "\n        }");
   else line("        " + vector);
 }

@@ -53,6 +53,7 @@ class CudaReducingEmitter {
   int leader() const;
   void emit_shift(const std::vector<int>& parameters);
   void emit_offset_functions();
+  bool lies_in_runs(int i) const;
   void emit_load(int parameter);
   void emit_bases(const std::vector<int>& parameters, const std::string& at);
   void emit_loads(const std::vector<int>& inputs, const std::string& at);
