@@ -50,7 +50,7 @@ class CudaDialect final : public Dialect {
   Work work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, const Processors& processors) const override {
     if (spec.scans()) return scan_cuda_work(spec, layout, geometry);
     if (layout.form != Form::kElements) return reducing_cuda_work(spec, layout, geometry, processors);
-    const CudaSchedule schedule = cuda_schedule(spec);
+    const CudaSchedule schedule = cuda_schedule(spec, layout);
     if (layout.tile_axis < 0) return one_launch({{divide_up(geometry.count, schedule.elements_per_block())}, {schedule.block}});
     const std::int64_t inner = geometry.extents[-1], other = geometry.extents[layout.tile_axis];
     const std::int64_t outer = geometry.count / std::max<std::int64_t>(inner * other, 1);
@@ -67,7 +67,7 @@ class CudaDialect final : public Dialect {
   }
 
   int vector_width(const KernelSpec& spec, const Layout& layout) const override {
-    return layout.form == Form::kElements ? cuda_schedule(spec).vector : layout.vector;
+    return layout.form == Form::kElements ? cuda_schedule(spec, layout).vector : layout.vector;
   }
 };
 

@@ -14,7 +14,7 @@ constexpr const char* kDivide = "DAMO_FUNCTION u32 divide(u32 n, u32 magic, u32 
 }  // namespace
 
 CudaEmitter::CudaEmitter(const KernelSpec& spec, const Layout& layout)
-    : spec_(spec), layout_(layout), schedule_(cuda_schedule(spec)), tile_(cuda_tile(spec, layout)) {
+    : spec_(spec), layout_(layout), schedule_(cuda_schedule(spec, layout)), tile_(cuda_tile(spec, layout)) {
   if (schedule_.part > 0 && layout.tile_axis < 0) parts_.emplace(spec, schedule_.part);
 }
 
@@ -76,7 +76,7 @@ void CudaEmitter::emit_block_schedule() {
     line("#pragma unroll");
     line("    for (int k = 0; k < " + n + "; ++k) " + body_call(spec_, [&](int i) {
            if (is_scalar_input(i)) return "x" + number(i);
-           if (is_counted(i)) return std::string("i64(at + k)");
+           if (is_counted(i)) return std::string("i64(at | k)");  // at is a multiple of the vector: so a compiler sees that neighbours share a block of random numbers
            if (spec_.is_output(i)) return "y" + number(i) + "[u].e[k]";
            return loaded(i) + "(x" + number(i) + "[u].e[k])";
          }));

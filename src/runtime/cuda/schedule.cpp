@@ -65,13 +65,14 @@ void measured(CudaTile& tile) {
 
 }  // namespace
 
-CudaSchedule cuda_schedule(const KernelSpec& spec) {
+CudaSchedule cuda_schedule(const KernelSpec& spec, const Layout& layout) {
   // Turns wait for each other, so what counts is how many elements are on their way: one a thread.
   if (spec.loop) return {128, 1, 1};
   int widest = 1, read = 0, written = 0;
   for (int i = 0; i < spec.parameter_count(); ++i) {
     const int bytes = spec.element_bytes(i);
-    widest = std::max(widest, bytes);
+    const bool is_scalar = static_cast<std::size_t>(i) < layout.access.size() && layout.access[static_cast<std::size_t>(i)] == Access::kScalar;
+    if (!is_scalar) widest = std::max(widest, bytes);  // a number is in no vector: those of a draw's key and counter have 64 bits
     (spec.is_output(i) ? written : read) += bytes;
   }
   CudaSchedule schedule;

@@ -19,7 +19,7 @@ struct CudaSchedule {
   int elements_per_block() const { return block * vector * unroll; }
 };
 
-CudaSchedule cuda_schedule(const KernelSpec& spec);
+CudaSchedule cuda_schedule(const KernelSpec& spec, const Layout& layout = {});
 
 /// The tile that turns transposed arrays around: `inner` elements along the last axis by `other` along the transposed one.
 struct CudaTile {

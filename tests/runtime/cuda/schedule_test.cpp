@@ -26,6 +26,8 @@ Layout transposed(std::size_t arrays) {
 TEST(CudaSchedule, MovesSixteenBytesOfTheWidestArray) {
   EXPECT_EQ(cuda_schedule(spec_of({float32, float32}, {float32})).vector, 4);
   EXPECT_EQ(cuda_schedule(spec_of({int8}, {float64})).vector, 2);
+  EXPECT_EQ(cuda_schedule(spec_of({float32, float64}, {float32})).vector, 2);
+  EXPECT_EQ(cuda_schedule(spec_of({float32, float64}, {float32}), Layout{.access = {Access::kDense, Access::kScalar, Access::kDense}}).vector, 4) << "one number for all elements";
   EXPECT_EQ(cuda_schedule(spec_of({int8, int8}, {int8})).vector, 16);
 }
 

@@ -125,19 +125,28 @@ struct Philox {
 };
 
 // The counter's 128 bits are draw, the high half, and block.
-DAMO_MATH Philox philox(u64 key, u64 draw, u64 block) {
-  u32 a = u32(block), b = u32(block >> 32), c = u32(draw), d = u32(draw >> 32), key_a = u32(key), key_b = u32(key >> 32);
-#pragma unroll
-  for (int round = 0; round < 10; ++round) {
-    const u64 first = u64(0xd2511f53u) * a, second = u64(0xcd9e8d57u) * c;
-    a = u32(second >> 32) ^ b ^ key_a;
-    b = u32(second);
-    c = u32(first >> 32) ^ d ^ key_b;
-    d = u32(first);
-    key_a += 0x9e3779b9u;
-    key_b += 0xbb67ae85u;
+#if defined(DAMO_EXACT)
+DAMO_MATH u32 xor_of(u32 a, u32 b, u32 c) { return a ^ b ^ c; }
+#else
+// An instruction that NVRTC leaves as it is: of xors of three it changes the order from neighbour to neighbour, and then no longer sees that neighbours share a block.
+DAMO_MATH u32 xor_of(u32 a, u32 b, u32 c) {
+  u32 result;
+  asm("lop3.b32 %0, %1, %2, %3, 0x96;" : "=r"(result) : "r"(a), "r"(b), "r"(c));
+  return result;
+}
+#endif
+// One round, and those behind it. No loop: of neighbours that share a block a compiler merges instructions, but not loops.
+template <int Rounds>
+DAMO_MATH Philox philox_rounds(Philox x, u32 key_a, u32 key_b) {
+  if constexpr (Rounds == 0) {
+    return x;
+  } else {
+    const u64 first = u64(0xd2511f53u) * x.a, second = u64(0xcd9e8d57u) * x.c;
+    return philox_rounds<Rounds - 1>(Philox{xor_of(u32(second >> 32), x.b, key_a), u32(second), xor_of(u32(first >> 32), x.d, key_b), u32(first)}, key_a + 0x9e3779b9u, key_b + 0xbb67ae85u);
   }
-  return Philox{a, b, c, d};
+}
+DAMO_MATH Philox philox(u64 key, u64 draw, u64 block) {
+  return philox_rounds<10>(Philox{u32(block), u32(block >> 32), u32(draw), u32(draw >> 32)}, u32(key), u32(key >> 32));
 }
 
 // An element's bits: of four neighbours' one word each of one block; of two neighbours' two each.
