@@ -2,11 +2,13 @@
 #include <damo/damo.hpp>
 
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 
 #include "emulated_gpu/gpu/translate.hpp"
+#include "support/scratch_directory.hpp"
 #include "support/errors.hpp"
 
 namespace damo {
@@ -54,6 +56,61 @@ TEST_F(EmulatedGpuOnCpu, RunsGeneratedKernelsAndUsersAndReplays) {
   const Array y = Array::from(values, gpu_);
   twice({.grid = {(37 * 1003 + 255) / 256}, .block = {256}}, y, 37 * 1003);
   EXPECT_EQ(y.to_doubles()[5], 2.0 * values[5]);
+}
+
+/// Sums, maxima and places of small integers, which every order of joins gives with the same bits; and what rounds.
+TEST_F(EmulatedGpuOnCpu, GivesShortRowsThatThreadsHaveWholeTheBitsOfRowsThatLanesShare) {
+  const auto build = [this](DType dtype) {
+    const Variable x = input({dtype, {kUnknown, kUnknown}}), wide = astype(x, float32), w = vector("w"), e = exp(wide - max(wide, 1, keepdims));
+    return function({x, w}, {sum(x, 1), max(x, 1), argmax(x, 1), astype(e / sum(e, 1, keepdims), is_half(dtype) ? dtype : float32), (wide - mean(wide, 1, keepdims)) * w, var(wide, 1)}, {.device = gpu_});
+  };
+  const std::vector<std::pair<DType, std::vector<std::int64_t>>> all_lengths = {{float32, {3, 63}}, {bfloat16, {10}}, {float64, {2}}, {int8, {31}}};
+  for (const auto& [dtype, lengths] : all_lengths) {
+    for (const std::int64_t length : lengths) {
+      const Shape shape = {389, length};
+      std::vector<float> values, weights(static_cast<std::size_t>(length), 0.25f);
+      for (std::int64_t i = 0; i < shape.size() + 1; ++i) values.push_back(static_cast<float>(i * 7919 % 61 % 23) - 9);
+      const Array all = astype(Array::from(values, gpu_), dtype), w = Array::from(weights, gpu_);
+      for (const std::int64_t begin : {0, 1}) {  // aligned, and not
+        const Array x = all.slice({{begin, begin + shape.size()}}).reshape(shape);
+        const Results found = build(dtype).call(std::vector<Array>{x, w});
+        const testing::Environment lanes("DAMO_CUDA_ROWS", "0,0,0,8");
+        const Results expected = build(dtype).call(std::vector<Array>{x, w});
+        for (std::size_t output = 0; output < found.size(); ++output) {
+          const std::vector<double> a = found[output].to_doubles(), b = expected[output].to_doubles();
+          for (std::size_t k = 0; k < a.size(); ++k) {
+            const std::string where = std::string(name(dtype)) + " rows of " + std::to_string(length) + " from " + std::to_string(begin) + ", output " + std::to_string(output) + ", element " + std::to_string(k);
+            if (output < 3) ASSERT_EQ(a[k], b[k]) << where;
+            else ASSERT_NEAR(a[k], b[k], (is_half(dtype) ? 8e-3 : 1e-5) * std::max(1.0, std::abs(b[k]))) << where;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(EmulatedGpuOnCpu, GivesEqualShortRowsEqualBitsWhereverTheyBegin) {
+  const Variable x = matrix("x");
+  const Function f = function({x}, {softmax(x), sum(x, 1)}, {.device = gpu_});
+  for (const std::int64_t length : {3, 7, 10, 30}) {
+    std::vector<float> values{0};
+    for (std::int64_t i = 0; i < 400 * length; ++i) values.push_back(std::sin(static_cast<float>(i % length * 5 + 1)));
+    const Array all = Array::from(values, gpu_);
+    const Array moved = all.slice({{1, 1 + 400 * length}}).reshape({400, length});
+    std::vector<std::vector<double>> of_one;
+    for (const Array& given : {moved, moved.copy()}) {
+      const auto found = f.call<2>(given);
+      for (std::size_t output = 0; output < 2; ++output) {
+        const std::vector<double> all_rows = found[output].to_doubles();
+        const std::size_t each = all_rows.size() / 400;
+        for (std::size_t row = 0; row < 400; ++row) {
+          const std::vector<double> one(all_rows.begin() + static_cast<std::ptrdiff_t>(row * each), all_rows.begin() + static_cast<std::ptrdiff_t>((row + 1) * each));
+          if (of_one.size() <= output) of_one.push_back(one);
+          ASSERT_EQ(one, of_one[output]) << length << ", row " << row;
+        }
+      }
+    }
+  }
 }
 
 TEST_F(EmulatedGpuOnCpu, RefusesWhatTheArchitectureDoes) {

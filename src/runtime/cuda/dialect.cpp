@@ -60,13 +60,14 @@ class CudaDialect final : public Dialect {
 
   std::optional<Layout> unaligned(const Layout& layout) const override {
     const bool asks = layout.form == Form::kElements || (layout.form == Form::kRows && layout.ends == Ends::kAnywhere);
-    if (asks || layout.vector == 1) return std::nullopt;
+    if (asks || (layout.vector == 1 && layout.rows_each == 0)) return std::nullopt;
     Layout other = layout;
     other.aligned = false;
     return other;
   }
 
   int vector_width(const KernelSpec& spec, const Layout& layout) const override {
+    if (layout.rows_each > 0) return width_of_runs(spec, layout);
     return layout.form == Form::kElements ? cuda_schedule(spec, layout).vector : layout.vector;
   }
 };

@@ -22,6 +22,7 @@ constexpr const char* kNoWarnings = "#pragma nv_diag_suppress 177\n";
 CudaReducingEmitter::CudaReducingEmitter(const KernelSpec& spec, const Layout& layout)
     : spec_(spec), layout_(layout), steps_(spec), passes_(spec, [&layout](int, const Passes&) { return layout.whole; }), block_(reducing_block(layout)), backward_(spec.is_backward()) {
   for (const Passes::Pass& pass : passes_.all()) across_.insert(across_.end(), pass.across.begin(), pass.across.end());
+  if (has_runs()) places_ = places_of_run(spec, layout);
   if (!stays()) return;
   ahead_ = arrays_ahead(spec, layout);
   if (layout.cluster > 1) own_ = own_maximum(spec, passes_);
@@ -55,6 +56,7 @@ std::string CudaReducingEmitter::emit() {
     if (own_) text_ += kCudaOwnMaximum;
     emit_fetch_row();
   }
+  if (has_runs()) text_ += std::string(kCudaAhead) + kCudaRuns;
   if (layout_.chunked) {
     line("struct Partial {");
     for (int join : passes_.all()[0].joins) line("  alignas(8) alignas(Joined" + number(join) + ") Joined" + number(join) + " j" + number(join) + ";");
@@ -119,7 +121,7 @@ void CudaReducingEmitter::begin(const std::string& name) {
   begin_kernel(name, bounds(), cluster);
   line("  const int t = threadIdx.x, lane = t " + (rows() ? "% " + lanes : "/ " + slots) + ", slot = t " + (rows() ? "/ " + lanes : "% " + slots) + ";");
   const std::string block = layout_.cluster > 1 ? "(blockIdx.x / " + number(layout_.cluster) + ")" : "blockIdx.x";
-  if (across_.empty() && !stays()) line("  const i64 own = (i64(" + block + ") * " + slots + " + slot) * " + vector + ", row = own < a.n ? own : a.n - " + vector + ";");
+  if (across_.empty() && !stays() && !has_runs()) line("  const i64 own = (i64(" + block + ") * " + slots + " + slot) * " + vector + ", row = own < a.n ? own : a.n - " + vector + ";");
   else line("  const i64 block = " + block + ";");
   if (!spec_.numbers.empty()) line("  const Numbers& numbers = a.numbers;");
   emit_single_values();
@@ -152,6 +154,7 @@ std::string CudaReducingEmitter::coordinates() const {
 
 std::string CudaReducingEmitter::row_start(int i) const {
   const std::string n = number(i);
+  if (is_in_run(i)) return "  " + pointer_type(i) + "r" + n + " = run" + n + " + at_row * " + number(layout_.items * layout_.vector) + ";\n";
   std::string sum = "a.p" + n;
   if (!is_scalar(access(i)) && access(i) != Access::kEveryRow) {
     for (int axis = 0; axis < layout_.rank; ++axis) sum += " + c" + number(axis) + " * place(a.k" + n + "[" + number(axis) + "])";
@@ -236,7 +239,7 @@ void CudaReducingEmitter::emit_bases(const std::vector<int>& parameters, const s
 
 /// A vector in the order of the scan: of one that goes backward the last element in memory is the first.
 std::string CudaReducingEmitter::read_vector(int i) const {
-  const std::string load = (access(i) == Access::kEveryRow ? "load_again<" : "load<") + number(layout_.vector) + ">(" + address(i, false);
+  const std::string load = (access(i) == Access::kEveryRow || is_in_run(i) ? "load_again<" : "load<") + number(layout_.vector) + ">(" + address(i, false);
   return turns() ? "turned(" + load + " - " + number(layout_.vector - 1) + "))" : load + ")";
 }
 
@@ -354,11 +357,12 @@ std::string CudaReducingEmitter::call(int value) const {
   return (is_only_stored_short(value) ? "divide_to_half(" : "divide(") + steps_.value_text(spec_.step_of(value).inputs[0], names) + ", d" + number(spec_.step_of(value).inputs[1]) + (is_row_value(spec_.step_of(value).inputs[1]) ? "[k])" : ")");
 }
 
-/// The row's values with which a pass compares the places of elements: a vector's are compared at once, and only where one of them may be it, one by one.
+/// The row's values with which a pass compares the places of elements: a vector's are compared at once, and only where one of them may be it, one by one. Threads that have whole rows would
+/// go both ways, and their places are numbers that the compiler knows.
 std::set<int> CudaReducingEmitter::sought_by(const Passes::Pass& pass) const {
   std::set<int> sought;
   for (int value : pass.steps) {
-    if (const int compared = compared_with_place(value); compared >= 0 && rows() && layout_.vector > 1) sought.insert(compared);
+    if (const int compared = compared_with_place(value); compared >= 0 && rows() && layout_.vector > 1 && !has_runs()) sought.insert(compared);
   }
   return sought;
 }
@@ -423,7 +427,7 @@ void CudaReducingEmitter::emit_store(int output) {
     return;
   }
   const std::string whole = turns() ? address(i, false) + " - " + number(layout_.vector - 1) + ", turned(" + y + "));" : address(i, false) + ", " + y + ");";
-  const std::string vector = "store<" + width + ">(" + whole + (spec_.is_guarded(output) ? look(output, y) : "");
+  const std::string vector = (is_in_run(i) ? "put<" : "store<") + width + ">(" + whole + (spec_.is_guarded(output) ? look(output, y) : "");
   if (!anywhere) line("        " + vector);
   else line("        if (whole" + n + " && " + inside("at >= begin", "at + " + width + " <= end") + ") { " + vector + " } else {\n" + elements + "\n        }");
 }
@@ -592,7 +596,8 @@ void CudaReducingEmitter::emit_main() {
   if (layout_.cluster > 1) line("  const int part = blockIdx.x % " + number(layout_.cluster) + ";");
   if (!across_.empty()) emit_held_across();
   else if (stays()) emit_stay();
-  line("  const i64 chunk = " + std::string(across_.empty() && !stays() ? "blockIdx.y;" : "0;"));
+  else if (has_runs()) emit_run();
+  line("  const i64 chunk = " + std::string(across_.empty() && !stays() && !has_runs() ? "blockIdx.y;" : "0;"));
   line("  const place begin = place(chunk * a.chunk), to = place(chunk * a.chunk + a.chunk < a.length ? chunk * a.chunk + a.chunk : a.length), end = " +
        std::string(layout_.ends == Ends::kTiles ? "to;" : "own < a.n ? to : begin;"));
   emit_row_start();
@@ -621,6 +626,7 @@ void CudaReducingEmitter::emit_main() {
   }
   if (!across_.empty()) emit_leave_across();
   else if (stays()) emit_leave();
+  else if (has_runs()) emit_leave_run();
   line("}");
 }
 

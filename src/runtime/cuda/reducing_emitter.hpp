@@ -14,6 +14,9 @@
 //             two passes, whose sums of exponentials are then against each block's own maximum (own_maximum.hpp). With joins across rows a thread has
 //             the values of its places in registers, and what all rows share there.
 //
+//   runs      (whole) neighbouring rows lie one behind the other in memory, so a warp's are one piece, which it moves through shared memory. A thread has
+//             whole ones of them, one after the other, and needs nothing from other threads.
+//
 // Of rows a vector is neighbours along the row; where rows begin anywhere (Ends), vectors lie where memory wants them, of blocks that stay in whole
 // lines of the cache a warp, and the first and the last of a row are read by element. Of columns a vector is neighbouring columns: a thread then has as many rows' values.
 // How many lanes and items there are, and why: reducing_schedule.hpp. Helpers of the text: reducing_text.hpp.
@@ -59,6 +62,8 @@ class CudaReducingEmitter {
   void emit_loads(const std::vector<int>& inputs, const std::string& at);
   void emit_fetch_row();
   void emit_fetch(const std::string& row);
+  void emit_run();
+  void emit_leave_run();
   void emit_ring();
   void emit_stay();
   void emit_stay_across();
@@ -99,7 +104,12 @@ class CudaReducingEmitter {
   bool moves(int parameter) const { return !is_scalar(access(parameter)) && access(parameter) != Access::kRepeat; }
   /// Whether vectors in memory hold the elements in the order opposite to the scan's.
   bool turns() const { return backward_ && rows(); }
-  bool is_together(int parameter) const { return layout_.vector > 1 && layout_.aligned && !spec_.is_ordinals(parameter) && (access(parameter) == Access::kRow || access(parameter) == Access::kEveryRow); }
+  bool is_together(int parameter) const {
+    return layout_.vector > 1 && !spec_.is_ordinals(parameter) && (is_in_run(parameter) || (layout_.aligned && (access(parameter) == Access::kRow || access(parameter) == Access::kEveryRow)));
+  }
+  /// Whether threads have whole rows of runs, and the array is moved so.
+  bool has_runs() const { return layout_.rows_each > 0; }
+  bool is_in_run(int parameter) const { return access(parameter) == Access::kDense; }
   /// Of what points into an array, or counts in its place.
   std::string pointer_type(int parameter) const { return spec_.is_ordinals(parameter) ? "const Ordinals " : std::string(spec_.is_output(parameter) ? "" : "const ") + stored(parameter) + "* const "; }
   /// Whether each pass that wants the input reads it. A block that goes over many rows finds what they share in its cache.
@@ -144,7 +154,7 @@ class CudaReducingEmitter {
     if (spec_.scans()) return rows() ? std::min(layout_.lanes, 32) * layout_.vector : 1;
     return layout_.lanes * layout_.cluster * (rows() ? layout_.vector : 1);
   }
-  bool is_unit(int parameter) const { return rows() && layout_.reduced_rank == 1 && (access(parameter) == Access::kRow || access(parameter) == Access::kEveryRow); }
+  bool is_unit(int parameter) const { return is_in_run(parameter) || (rows() && layout_.reduced_rank == 1 && (access(parameter) == Access::kRow || access(parameter) == Access::kEveryRow)); }
   std::string address(int parameter, bool k) const;
   std::string read_vector(int parameter) const;
   std::string inside(const std::string& from, const std::string& to) const;
@@ -164,6 +174,7 @@ class CudaReducingEmitter {
   std::optional<OwnMaximum> own_;  // of blocks that meet once for two passes
   bool is_own_ = false;            // the text at hand has the block's own maximum, not the row's
   std::vector<int> ahead_;         // arrays of which blocks that stay read rows ahead
+  std::vector<int> places_;        // of arrays in runs (places_of_run)
   std::vector<int> divisors_;  // that the text at hand has declared
   std::string text_, users_kernels_;
 };

@@ -34,6 +34,13 @@ constexpr int kColumnWords = 96;                // registers of a thread for the
 constexpr std::int64_t kSmallestChunk = 4096;   // elements of a block of which there are several a row
 constexpr std::int64_t kMostChunks = 65535;     // the grid's second axis
 constexpr int kLanesOfAMultiprocessor = 128;    // that compute at once
+constexpr int kThreadsOfRuns = 128;             // of a block whose threads have whole rows of a run: they share nothing beyond a warp
+constexpr int kWordsInPieces = 32;              // registers that hold a row of pieces which neighbouring threads read beside each other
+constexpr int kWordsInRuns = 64;                // registers that hold such a row
+constexpr std::int64_t kRunBytesInFlight = 48;  // of reads a thread, where one row is less
+constexpr std::int64_t kMostRowsEach = 8, kBlocksOfRuns = 8;  // rows of a thread; blocks a multiprocessor, at least, where a thread has several
+constexpr std::size_t kLeastBlocksOfRuns = 4;   // resident, by what they have in shared memory
+constexpr std::int64_t kBytesOfBanks = 128;     // of shared memory: rows that are a multiple of it apart lie in the same banks
 constexpr std::int64_t kTripCycles = 1200;      // from what a block reads of a tile to its values
 constexpr std::int64_t kSecondLaunchCycles = 3500;  // a launch in a replayed graph, what it reads and how it ends: about 2 us
 constexpr std::int64_t kOneWarpRow = 4096;      // of one pass: longer rows take a block
@@ -432,7 +439,117 @@ std::vector<int> arrays_ahead(const KernelSpec& spec, const Layout& layout) {
   return arrays;
 }
 
+namespace {
+
+/// Bytes of a warp's run of rows of one array.
+int bytes_of_run(const KernelSpec& spec, const Layout& layout, int parameter) {
+  return 32 * layout.rows_each * layout.items * layout.vector * spec.element_bytes(parameter);
+}
+
+/// Whether rows lie one behind the other, without gaps.
+bool lies_dense(const Geometry& geometry, std::size_t array) {
+  const Shape &kept = geometry.extents, &reduced = geometry.reduced.extents;
+  std::int64_t apart = 1;
+  for (int axis = reduced.rank() - 1; axis >= 0; --axis) {
+    if (reduced[axis] != 1 && geometry.reduced.strides[array][axis] != apart) return false;
+    apart *= reduced[axis];
+  }
+  for (int axis = kept.rank() - 1; axis >= 0; --axis) {
+    if (kept[axis] != 1 && geometry.strides[array][axis] != apart) return false;
+    apart *= kept[axis];
+  }
+  return true;
+}
+
+/// Short rows of several pieces, of which neighbouring rows have neighbouring ones, as windows of an image do: a thread's vector is a piece, or a part of one.
+bool share_pieces(const KernelSpec& spec, Layout& layout, const Geometry& geometry, const Processors& processors) {
+  const std::int64_t length = geometry.reduced.count, piece = geometry.reduced.extents[-1];
+  if (spec.joins_across() || layout.reduced_rank < 2 || geometry.count < std::int64_t{32} * processors.count || length * words_of_place(spec, layout) > kWordsInPieces) return false;
+  bool some = false;
+  for (int i = 0; i < spec.parameter_count(); ++i) {
+    if (access_of(layout, i) != Access::kRow || spec.is_ordinals(i)) continue;
+    if (geometry.strides[static_cast<std::size_t>(i)][-1] != piece || piece * spec.element_bytes(i) > kVectorBytes) return false;
+    some = true;
+  }
+  if (!some) return false;
+  layout.lanes = 1;
+  layout.items = static_cast<int>(length / layout.vector);
+  layout.whole = true;
+  return true;
+}
+
+/// Short rows as runs of which each thread has whole ones, where that is better (see the head of reducing_schedule.hpp).
+bool share_runs(const KernelSpec& spec, Layout& layout, const Geometry& geometry, const Processors& processors) {
+  const std::int64_t length = geometry.reduced.count;
+  if (spec.joins_across() || length < 1 || geometry.count < std::int64_t{32} * processors.count) return false;
+  Layout runs = layout;
+  int widest = 1, read = 0;
+  for (int i = 0; i < spec.parameter_count(); ++i) {
+    Access& access = runs.access[static_cast<std::size_t>(i)];
+    if (!is_moved(access) || spec.is_ordinals(i)) continue;
+    widest = std::max(widest, spec.element_bytes(i));
+    if (access == Access::kEveryRow) continue;
+    if (!lies_dense(geometry, static_cast<std::size_t>(i)) || length * spec.element_bytes(i) % kBytesOfBanks == 0) return false;
+    access = Access::kDense;
+    if (!spec.is_output(i)) read += spec.element_bytes(i);
+  }
+  if (read == 0 || length * words_of_place(spec, layout) > kWordsInRuns) return false;
+  runs.vector = kVectorBytes / widest;
+  while (length % runs.vector != 0 || (runs.reduced_rank > 1 && !has_whole_vectors(spec, layout, geometry, runs.vector))) runs.vector /= 2;
+  runs.lanes = 1;
+  runs.items = static_cast<int>(length / runs.vector);
+  runs.whole = true;
+  runs.ends = Ends::kTiles;
+  const std::int64_t most = geometry.count / (std::int64_t{kThreadsOfRuns} * kBlocksOfRuns * processors.count);  // so that all multiprocessors have blocks
+  runs.rows_each = static_cast<int>(std::clamp<std::int64_t>(kRunBytesInFlight / (length * read), 1, std::clamp<std::int64_t>(most, 1, kMostRowsEach)));
+  if (static_cast<std::size_t>(run_bytes(spec, runs) * (kThreadsOfRuns / 32)) > processors.shared_bytes / kLeastBlocksOfRuns) return false;
+  layout = runs;
+  return true;
+}
+
+}  // namespace
+
+std::vector<int> places_of_run(const KernelSpec& spec, const Layout& layout) {
+  const Passes passes(spec, [](int, const Passes&) { return true; });
+  std::vector<int> places(static_cast<std::size_t>(spec.parameter_count()), -1);
+  std::vector<bool> is_free(places.size(), false);  // to an output
+  int all = 0;
+  for (int i = 0; i < spec.parameter_count(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (layout.access[at] != Access::kDense || spec.is_ordinals(i)) continue;
+    for (int input = 0; spec.is_output(i) && input < spec.input_count() && places[at] < 0; ++input) {
+      const auto from = static_cast<std::size_t>(input);
+      if (!is_free[from] || spec.parameter_dtype(input) != spec.parameter_dtype(i)) continue;
+      places[at] = places[from];
+      is_free[from] = false;
+    }
+    if (places[at] >= 0) continue;
+    places[at] = all;
+    all += bytes_of_run(spec, layout, i);
+    is_free[at] = !spec.is_output(i) && !passes.is_read_late(i);
+  }
+  return places;
+}
+
+int run_bytes(const KernelSpec& spec, const Layout& layout) {
+  const std::vector<int> places = places_of_run(spec, layout);
+  int all = 0;
+  for (int i = 0; i < spec.parameter_count(); ++i) {
+    if (const int place = places[static_cast<std::size_t>(i)]; place >= 0) all = std::max(all, place + bytes_of_run(spec, layout, i));
+  }
+  return all;
+}
+
+int width_of_runs(const KernelSpec& spec, const Layout& layout) {
+  int narrowest = kVectorBytes;
+  for (int i = 0; i < spec.parameter_count(); ++i) {
+    if (access_of(layout, i) == Access::kDense && !spec.is_ordinals(i)) narrowest = std::min(narrowest, spec.element_bytes(i));
+  }
+  return kVectorBytes / narrowest;
+}
+
 int reducing_block(const Layout& layout) {
+  if (layout.rows_each > 0) return kThreadsOfRuns;
   return layout.form == Form::kRows && layout.whole && layout.lanes > 32 ? layout.lanes : std::max(layout.lanes, kBlock);
 }
 
@@ -447,13 +564,16 @@ Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& ge
   const std::int64_t length = std::max<std::int64_t>(geometry.reduced.count, 1), outputs = geometry.count;
   const bool rows = layout.form == Form::kRows;
   const Measured asked = measured();
+  const bool is_free = asked.lanes + asked.items + asked.cluster + asked.residents == 0;
   move_in_vectors(spec, layout, geometry);
   if (!rows) {
     share_columns(spec, layout, outputs, length, asked);
     const int held = std::max(kMostWordsHeld / words_of_place(spec, layout) / layout.vector, 1);
     layout.whole = goes_again(spec) && std::int64_t{layout.lanes} * held >= length;
     if (layout.whole) layout.items = static_cast<int>(divide_up(length, layout.lanes));
-  } else {
+  } else if (is_free && share_runs(spec, layout, geometry, processors)) {
+    return layout;
+  } else if (!is_free || !share_pieces(spec, layout, geometry, processors)) {
     layout.whole = (goes_again(spec) || spec.joins_across()) && hold_rows(spec, layout, geometry, length, processors, asked);
     if (layout.whole && spec.joins_across()) {
       if (asked.residents == 0) layout.residents = resident_across(spec, layout, processors);
@@ -603,6 +723,11 @@ Work reducing_cuda_work(const KernelSpec& spec, const Layout& layout, const Geom
   const std::int64_t columns = layout.form == Form::kColumns ? layout.vector : 1;
   const std::int64_t blocks = std::max<std::int64_t>(divide_up(geometry.count, slots * columns), 1);
   work.chunk = length;
+  if (layout.rows_each > 0) {
+    const std::int64_t all = std::max<std::int64_t>(divide_up(geometry.count, std::int64_t{threads} * layout.rows_each), 1);
+    work.launches.push_back({0, {{all}, {threads}, static_cast<std::size_t>(run_bytes(spec, layout) * (threads / 32))}});
+    return work;
+  }
   if (joins_in_one_pass(spec)) {
     const std::int64_t wanted = std::int64_t{32} * processors.count;  // blocks that share the work evenly
     const std::int64_t smallest = std::max<std::int64_t>(kSmallestChunk * layout.lanes / threads / columns, 1);

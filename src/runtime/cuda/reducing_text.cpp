@@ -89,6 +89,31 @@ template <int N> DAMO_FUNCTION void await() {
 }
 )";
 
+const char* const kCudaRuns = R"(template <int N> DAMO_FUNCTION void fetch_run(unsigned char* to, const void* from, int lane) {
+#pragma unroll
+  for (int u = 0; u < (N + 511) / 512; ++u) {
+    const int at = (u * 32 + lane) * 16;
+    if (N % 512 == 0 || at < N) fetch<16>(to + at, static_cast<const unsigned char*>(from) + at);
+  }
+}
+template <class T> DAMO_FUNCTION void fetch_each(T* to, const T* from, int many, int lane) {
+#pragma unroll 4
+  for (int at = lane; at < many; at += 32) fetch<int(sizeof(T))>(to + at, from + at);
+}
+template <int N, class T> DAMO_FUNCTION void store_run(T* to, const T* from, int lane) {
+#pragma unroll
+  for (int u = 0; u < (N + 511) / 512; ++u) {
+    const int at = (u * 32 + lane) * 16;
+    if (N % 512 == 0 || at < N) store<16 / int(sizeof(T))>(to + at / int(sizeof(T)), load_again<16 / int(sizeof(T))>(from + at / int(sizeof(T))));
+  }
+}
+template <class T> DAMO_FUNCTION void store_each(T* to, const T* from, int many, int lane) {
+#pragma unroll 4
+  for (int at = lane; at < many; at += 32) to[at] = from[at];
+}
+template <int N, class T> DAMO_FUNCTION void put(T* p, const Vec<T, N>& vector) { *reinterpret_cast<Vec<T, N>*>(p) = vector; }
+)";
+
 // A meeting is complete when its block has said how much comes and all of it has come; bytes may come before it is said. Each meeting has two places, used in
 // turn: a block sends to one again when it has got everything of the use between, so that every block has read the use before.
 const char* const kCudaMeetings = R"(DAMO_FUNCTION void open_meeting(u64* b) { asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(u32(__cvta_generic_to_shared(b))) : "memory"); }

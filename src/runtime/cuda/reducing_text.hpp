@@ -15,6 +15,9 @@ extern const char* const kCudaCluster;
 /// What is on its way to shared memory (from sm_80 on, else copied at once): fetch<N>(to, from) copies N bytes, fetch_some<N>(to, from, begin, end) those elements
 /// of a vector of N, and fetched() ends what belongs together, a row say; await<N>() waits for all but the last N of these. A thread reads what it has asked for itself.
 extern const char* const kCudaAhead;
+/// Of runs of rows, with kCudaAhead, by the lanes of a warp: fetch_run<N>(to, from, lane) asks for N bytes in vectors of 16, store_run<N>(to, from, lane) writes them; fetch_each(to, from, many, lane) and
+/// store_each likewise element by element; put<N>(p, vector) writes a vector to shared memory.
+extern const char* const kCudaRuns;
 /// Of clusters that stay: open_meeting(b), before the blocks know each other; expect(b, bytes), by one thread, of all that comes to it;
 /// send(place, value, b, block) to that block's place and meeting; meet(b, parity) waits for them. The parity turns from use to use.
 extern const char* const kCudaMeetings;

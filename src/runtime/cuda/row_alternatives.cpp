@@ -22,6 +22,7 @@ constexpr double kLaunch = 2;                     // microseconds
 constexpr int kLeastOwnRegisters = 16;            // of a thread beside the row that it holds: with fewer it spills more than a block more is worth
 constexpr int kThreadsOfAMultiprocessor = 2048, kMostResidents = 32;
 constexpr int kMostRowsAhead = 3;
+constexpr int kMostRowsOfAThread = 16, kBlocksOfShared = 4;  // of runs of short rows, and of their blocks that are to be resident
 constexpr std::size_t kSharedBesideRows = 4 * 1024;  // of a block that reads ahead: what its threads and blocks give each other
 
 double count_of(const Geometry& geometry) { return static_cast<double>(geometry.count) * static_cast<double>(std::max<std::int64_t>(geometry.reduced.count, 1)); }
@@ -35,11 +36,15 @@ double arithmetic_microseconds(const KernelSpec& spec, double elements, const Pr
 /// Registers of a thread's elements of a row that is held.
 int registers_of_row(const KernelSpec& spec, const Layout& layout) { return layout.whole ? layout.items * layout.vector * words_of_place(spec, layout) : 0; }
 
-/// Blocks that a multiprocessor has at once: as the compiler is told, or as registers that the values take leave room for.
-int residents_of(const KernelSpec& spec, const Layout& layout) {
+/// Of shared memory of a block.
+int bytes_of_runs(const KernelSpec& spec, const Layout& layout) { return run_bytes(spec, layout) * (reducing_block(layout) / 32); }
+
+/// Blocks that a multiprocessor has at once: as the compiler is told, or as registers that the values take, and runs in shared memory, leave room for.
+int residents_of(const KernelSpec& spec, const Layout& layout, const Processors& processors) {
   if (layout.residents > 0) return layout.residents;
+  const int most = layout.rows_each > 0 ? static_cast<int>(processors.shared_bytes) / bytes_of_runs(spec, layout) : kMostResidents;
   const int registers = std::min(kOwnRegisters + registers_of_row(spec, layout) + words_held(spec), 255);
-  return std::clamp(std::min(kRegisters / registers, kThreadsOfAMultiprocessor) / reducing_block(layout), 1, kMostResidents);
+  return std::clamp(std::min(kRegisters / registers, kThreadsOfAMultiprocessor) / reducing_block(layout), 1, std::clamp(most, 1, kMostResidents));
 }
 
 /// Of what blocks take that go over their rows in turn, or come and go.
@@ -106,9 +111,9 @@ JoinOrder join_order(const KernelSpec& spec, const Layout& layout, const Geometr
 
 double predicted_microseconds(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, const Processors& processors) {
   const Work work = reducing_cuda_work(spec, layout, geometry, processors);
-  const int residents = residents_of(spec, layout);
+  const int residents = residents_of(spec, layout, processors);
   const double bytes = static_cast<double>(bytes_of(spec, geometry)) + 2 * static_cast<double>(work.scratch_bytes);
-  const double of_thread = static_cast<double>(layout.items * layout.vector * bytes_read(spec, layout)) * std::max(layout.ahead, 1);
+  const double of_thread = static_cast<double>(layout.items * layout.vector * bytes_read(spec, layout)) * std::max({layout.ahead, layout.rows_each, 1});
   const double starving = std::max(kBytesOnTheirWay / (of_thread * residents * reducing_block(layout)), 1.0);
   const double memory = memory_microseconds(bytes, processors) * starving * factor_of_waves(layout, geometry, work, processors, residents);
   return std::max(memory, arithmetic_microseconds(spec, count_of(geometry), processors)) + kLaunch * static_cast<double>(work.launches.size());
@@ -122,8 +127,13 @@ std::vector<ScheduleGuess> row_alternatives(const KernelSpec& spec, const Layout
     for (int ahead = 1; ahead <= kMostRowsAhead; ++ahead) {
       if (blocks * (static_cast<std::size_t>(ahead) * ahead_bytes(spec, layout) + kSharedBesideRows) <= processors.shared_bytes) all.add(with(layout, &Layout::ahead, ahead));
     }
+  } else if (layout.rows_each > 0) {
+    for (int rows : {layout.rows_each * 2, layout.rows_each / 2}) {
+      const Layout other = with(layout, &Layout::rows_each, rows);
+      if (rows >= 1 && rows <= kMostRowsOfAThread && bytes_of_runs(spec, other) <= static_cast<int>(processors.shared_bytes) / kBlocksOfShared) all.add(other);
+    }
   } else if (layout.whole && !spec.joins_across()) {
-    const int residents = residents_of(spec, layout), block = reducing_block(layout);
+    const int residents = residents_of(spec, layout, processors), block = reducing_block(layout);
     const int least = kLeastOwnRegisters + registers_of_row(spec, layout);
     for (int other : {residents + 1, residents, residents - 1, residents + 2, residents - 2}) {
       if (other >= 1 && other <= kMostResidents && other * block <= kThreadsOfAMultiprocessor && kRegisters / (other * block) >= least) all.add(with(layout, &Layout::residents, other));

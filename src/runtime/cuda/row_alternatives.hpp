@@ -7,6 +7,7 @@
 //
 //   residents   of rows that are held: registers that the compiler may use
 //   ahead       rows that blocks which stay have on their way
+//   rows_each   of runs of short rows: how many of them a thread goes through, one after the other
 //   items       of rows that are not held: vectors that a thread reads at a time. It joins them one after the other all the same, and begins a new partial value after as
 //               many (vectors_of_a_sum)
 //

@@ -21,7 +21,7 @@ constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b
 enum class Access : std::uint8_t {
   kScalar,      ///< one element for all
   kValue,       ///< likewise, and the element itself stands in the launch's arguments
-  kDense,       ///< element i of the iteration is element i of the array
+  kDense,       ///< element i of the iteration is element i of the array; of rows that are reduced: they lie one behind the other
   kRow,         ///< contiguous along the last axis, any stride along the others
   kRepeat,      ///< the same element along the last axis
   kStrided,     ///< any strides
@@ -62,6 +62,7 @@ struct Layout {
   int vector = 1;        ///< elements of a vector: of a row, or of neighbouring columns
   int cluster = 1;       ///< blocks that share a row
   int residents = 0;     ///< blocks that a multiprocessor is to hold at once; 0: as it comes
+  int rows_each = 0;     ///< whole rows of a thread, one after the other, out of a run that its warp moves through shared memory (Access::kDense); 0: lanes share rows
   int ahead = 0;         ///< rows that blocks which stay have on their way to shared memory; 0: a block, or a cluster, has one row
   Ends ends = Ends::kAnywhere;
   bool whole = false;    ///< lanes and items hold a row, which is then read once; on a CPU an array of the task holds its values

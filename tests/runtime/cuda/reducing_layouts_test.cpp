@@ -63,6 +63,43 @@ TEST(CudaReducingLayouts, GivesManyShortRowsFewLanesOfAWarp) {
   EXPECT_EQ(form(sum, float32, {100, 100}), (Form{32, 1, 4, 0})) << "few rows";
 }
 
+TEST(CudaReducingLayouts, GivesThreadsWholeRowsOfRunsThatAreOnePieceOfMemory) {
+  using Form = std::vector<int>;  // rows of a thread, lanes, items, vector
+  const Processors h200 = {132, 8, 227 * 1024};
+  const auto laid = [&](KernelSpec spec, DType dtype, const Shape& shape, const Strides& strides, std::uint32_t mask = 2) {
+    spec.inputs.assign(spec.inputs.size(), dtype);
+    spec.outputs.assign(spec.outputs.size(), dtype);
+    Shape row = shape;
+    for (int axis = 0; axis < row.rank(); ++axis) row[axis] = mask >> axis & 1u ? 1 : row[axis];
+    const Strides dense = contiguous_strides(shape), of_row = contiguous_strides(row);
+    std::vector<ArrayLayout> arrays(spec.inputs.size(), {&shape, &strides});
+    arrays.push_back(spec.steps.size() == 1 ? ArrayLayout{&row, &of_row} : ArrayLayout{&shape, &dense});
+    return cuda_layout(spec, Geometry(shape, arrays, mask), h200);
+  };
+  const auto form = [&](const KernelSpec& spec, DType dtype, const Shape& shape) {
+    const Layout found = laid(spec, dtype, shape, contiguous_strides(shape));
+    EXPECT_EQ(found.whole, found.rows_each > 0 || spec.steps.size() > 1);
+    return Form{found.rows_each, found.lanes, found.items, found.vector};
+  };
+  const KernelSpec soft = softmax_in_steps(), sum = spec_of("sum", {sum_of(0)}, {1});
+  EXPECT_EQ(form(soft, float32, {1 << 24, 3}), (Form{4, 1, 3, 1}));
+  EXPECT_EQ(form(sum, float32, {1 << 24, 10}), (Form{1, 1, 5, 2})) << "pairs of floats are whole";
+  EXPECT_EQ(form(soft, bfloat16, {1 << 24, 24}), (Form{1, 1, 3, 8}));
+  EXPECT_EQ(form(soft, bfloat16, {1 << 24, 2}), (Form{8, 1, 1, 2})) << "at most so many rows";
+  EXPECT_EQ(form(soft, float64, {1 << 24, 31}), (Form{1, 1, 31, 1}));
+  EXPECT_EQ(form(soft, float32, {1 << 22, 63}), (Form{1, 1, 63, 1}));
+  EXPECT_EQ(form(soft, float32, {132 * 32, 3}), (Form{1, 1, 3, 1})) << "few rows: each multiprocessor has a warp's";
+  for (const Shape& shape : {Shape{132 * 32 - 1, 3}, Shape{1 << 22, 65}, Shape{1 << 22, 32}}) EXPECT_EQ(form(soft, float32, shape)[0], 0) << to_string(shape) << ": too few rows, too long ones, and ones that lie in the same banks";
+  EXPECT_EQ(form(softmax_gradient(), float32, {1 << 22, 33})[0], 0) << "two arrays' rows do not fit registers";
+  const Shape shape = {1 << 22, 10};
+  EXPECT_EQ(laid(soft, float32, shape, {11, 1}).rows_each, 0) << "rows with gaps between them";
+  EXPECT_EQ(laid(soft, float32, shape, {1, 1 << 22}).rows_each, 0) << "columns";
+  const Layout windows = laid(sum, float32, {1 << 14, 3, 64, 2}, contiguous_strides({1 << 14, 3, 64, 2}), 10);
+  EXPECT_EQ((Form{windows.rows_each, windows.lanes, windows.items, windows.vector}), (Form{0, 1, 3, 2})) << "neighbouring threads read neighbouring pieces";
+  const Layout wide = laid(sum, float32, {1 << 14, 2, 64, 8}, contiguous_strides({1 << 14, 2, 64, 8}), 10);
+  EXPECT_GT(wide.lanes, 1) << "a piece is more than a vector";
+}
+
 TEST(CudaReducingLayouts, KeepsBlocksForLongRowsOfOneArrayOrTwo) {
   const auto layout = [](const KernelSpec& spec, const Shape& shape, const Processors& processors = {132, 8, 227 * 1024}) {
     const Shape row = {shape[0], 1};

@@ -101,6 +101,9 @@ const Given kGivenAcrossAhead[] = {{{70, 1024}, 2}, {{70, 1000}, 2}, {{71, 1002}
 /// Rows of blocks that stay, two or more of each cluster: of whole vectors that fill its threads or not, and rows that begin anywhere.
 const Given kGivenToStay[] = {{{8, 65536}, 2}, {{9, 65536}, 2, false, false, false, true}, {{8, 36000}, 2}, {{8, 36001}, 2, false, true}, {{8, 36000}, 2, false, true}, {{3, 2, 70001}, 4}, {{9, 36001}, 2, false, false, false, true}};
 const Processors kProcessorsToStay = {2, 8, 227 * 1024};
+/// Rows enough for runs (kFewProcessors): that fill the last warp's or not, of every width of vectors, of several axes, and windows, whose pieces threads read where they lie.
+const Given kGivenInRuns[] = {{{600, 3}, 2}, {{128, 8}, 2}, {{1000, 10}, 2}, {{77, 31}, 2}, {{100, 30}, 2}, {{40, 7, 9}, 4}, {{70, 2, 3, 5}, 12}, {{600, 10}, 2, false, true}, {{81, 33}, 2, false, false, false, true}};
+const Given kGivenInPieces[] = {{{20, 3, 10, 2}, 10}, {{7, 2, 33, 3}, 10}, {{64, 4, 2, 4}, 10}, {{20, 3, 10, 2}, 10, false, true}};
 Case log_softmax_case() { return {log_softmax(), {false, false, false, true}}; }
 const Processors kFewProcessors = {2, 1, 227 * 1024};  // blocks then have many rows
 
@@ -343,6 +346,37 @@ TEST(CudaReducing, GivesOnTheCpuWhatTheCpusTextGives) {
       if (testing::takes_pair(i, k)) expect_what_the_cpus_text_gives(all[i], kGiven[k], kProcessors, *device);
     }
   }
+}
+
+TEST(CudaReducing, GivesThreadsWholeRowsOnTheCpuAsTheCpusTextHasThem) {
+  const std::optional<Device> device = cpu_or_none();
+  if (!device) GTEST_SKIP() << "needs the CPU back end";
+  std::vector<Case> all = cases();
+  all.push_back(log_softmax_case());
+  all.push_back(users_type());
+  all.push_back({center(), {false, false, true, false, true}, {false, true, false, false, false}});
+  const auto layout = [&](const Case& one, const Given& given) { return cuda_layout(one.spec, Geometry(given.shape, Arrays(one, given, *device).layouts, given.mask, one.spec.uses_place()), kFewProcessors); };
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::size_t k = 0; k < std::size(kGivenInRuns); ++k) {
+      if (!testing::takes_pair(i, k)) continue;
+      ASSERT_GT(layout(all[i], kGivenInRuns[k]).rows_each, 0) << all[i].spec.name << " " << ::testing::PrintToString(kGivenInRuns[k]);
+      expect_what_the_cpus_text_gives(all[i], kGivenInRuns[k], kFewProcessors, *device);
+    }
+    if (i % 2 == 0) expect_what_the_cpus_text_gives(all[i], kGivenInRuns[i % 6], kFewProcessors, *device, 0, 0, false);
+  }
+  for (std::size_t i = 0; i < 4; ++i) expect_what_the_cpus_text_gives(cases()[i % 2], kGivenInPieces[i], kFewProcessors, *device);
+  EXPECT_EQ(layout(cases()[1], kGivenInPieces[0]).lanes, 1);
+  expect_what_the_cpus_text_gives(cases()[0], {{100, 60}, 2}, kFewProcessors, *device);
+  expect_what_the_cpus_text_gives(cross_entropy_case(), {{500, 10}, 2}, kFewProcessors, *device);
+}
+
+TEST(CudaReducing, CompilesRunsOfShortRowsWithoutASpill) {
+  if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
+  std::set<std::string> known;
+  for (const Case& one : {Case{softmax_in_steps(), {false, false}}, log_softmax_case(), Case{center(), {false, false, true, false, true}}, Case{argmax(), {false, true}}, Case{normed(), {false, false}}}) {
+    for (const Given& given : {Given{{132 * 64, 3}, 2}, Given{{132 * 64, 31}, 2}}) expect_hardly_a_spill(one, given, 1, known);
+  }
+  EXPECT_TRUE(std::all_of(known.begin(), known.end(), [](const std::string& text) { return text.find("fetch_run<") != std::string::npos; }));
 }
 
 TEST(CudaReducing, ReadsElementsOneByOneWhereArraysAreNotAligned) {

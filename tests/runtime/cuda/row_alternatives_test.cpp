@@ -91,6 +91,19 @@ TEST(RowAlternatives, AreOtherNumbersOfVectorsAtATimeWhereRowsAreNotHeld) {
   EXPECT_THAT(of(columns.alternatives(), &Layout::items), SizeIs(Gt(1u)));
 }
 
+TEST(RowAlternatives, AreOtherNumbersOfRowsOfAThreadWhereItHasWholeOnes) {
+  const Rows rows(softmax_in_steps(), {1 << 24, 3});
+  ASSERT_EQ(rows.layout.rows_each, 4);
+  EXPECT_THAT(of(rows.alternatives(), &Layout::rows_each), ElementsAre(4, 8, 2));
+  const double starving = rows.predicted(rows.layout);
+  Layout one = rows.layout;
+  one.rows_each = 1;
+  EXPECT_GT(rows.predicted(one), 1.5 * starving) << "12 bytes of a thread on their way";
+  const Rows long_rows(softmax_in_steps(), {1 << 20, 63});
+  ASSERT_EQ(long_rows.layout.rows_each, 1);
+  EXPECT_THAT(of(long_rows.alternatives(), &Layout::rows_each), ElementsAre(1)) << "two are more than a quarter of shared memory";
+}
+
 /// Gradients of a layer norm over rows of so many columns.
 struct NormGradients {
   KernelSpec spec = layer_norm_gradients();
