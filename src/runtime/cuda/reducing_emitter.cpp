@@ -119,7 +119,7 @@ void CudaReducingEmitter::begin(const std::string& name) {
   const std::string lanes = number(layout_.lanes), slots = number(block_ / layout_.lanes), vector = several() ? number(layout_.vector) : "1";
   const std::string cluster = layout_.cluster > 1 ? " __cluster_dims__(" + number(layout_.cluster) + ", 1, 1)" : "";
   begin_kernel(name, bounds(), cluster);
-  line("  const int t = threadIdx.x, lane = t " + (rows() ? "% " + lanes : "/ " + slots) + ", slot = t " + (rows() ? "/ " + lanes : "% " + slots) + ";");
+  line("  const int t = threadIdx.x, lane = t " + (beside() ? "/ " + slots : "% " + lanes) + ", slot = t " + (beside() ? "% " + slots : "/ " + lanes) + ";");
   const std::string block = layout_.cluster > 1 ? "(blockIdx.x / " + number(layout_.cluster) + ")" : "blockIdx.x";
   if (across_.empty() && !stays() && !has_runs()) line("  const i64 own = (i64(" + block + ") * " + slots + " + slot) * " + vector + ", row = own < a.n ? own : a.n - " + vector + ";");
   else line("  const i64 block = " + block + ";");
@@ -244,7 +244,7 @@ std::string CudaReducingEmitter::read_vector(int i) const {
 }
 
 /// Whether elements of rows of several axes are read one by one. Vectors are whole there: none goes beyond the innermost axis (vector_of).
-bool CudaReducingEmitter::lies_in_runs(int i) const { return rows() && layout_.vector > 1 && layout_.reduced_rank > 1 && access(i) == Access::kStrided && !backward_; }
+bool CudaReducingEmitter::is_looked_up_once(int i) const { return rows() && layout_.vector > 1 && layout_.reduced_rank > 1 && access(i) == Access::kStrided && !backward_; }
 
 /// The vector at `at` into x[u], read as a whole or by element.
 void CudaReducingEmitter::emit_load(int i) {
@@ -252,7 +252,7 @@ void CudaReducingEmitter::emit_load(int i) {
   const std::string vector = x + " = " + read_vector(i) + ";";
   const bool anywhere = rows() && layout_.ends == Ends::kAnywhere && moves(i);
   const std::string elements = "#pragma unroll\n        for (int k = 0; k < " + width + "; ++k) " + (anywhere ? "if (" + inside("at + k >= begin", "at + k < end") + ") " : "") + x + ".e[k] = *(" + address(i, true) + ");";
-  if (!is_together(i) && !anywhere && lies_in_runs(i)) {
+  if (!is_together(i) && !anywhere && is_looked_up_once(i)) {
     // A vector's elements are neighbours along the innermost axis, so its place is looked for once; where the array repeats along that axis one element is all of them.
     const std::string q = "q" + n, s = "s" + n;
     line("        const place " + q + " = along" + n + "(a, at), " + s + " = place(a.r" + n + "[" + number(layout_.reduced_rank - 1) + "]);");
@@ -516,6 +516,10 @@ void CudaReducingEmitter::declare_shared(const std::vector<int>& joins, int coun
 void CudaReducingEmitter::emit_across(const std::vector<int>& joins) {
   const int lanes = layout_.lanes, slots = block_ / lanes;
   if (lanes == 1 || joins.empty()) return;
+  if (layout_.beside > 0) {
+    emit_across_tile(joins);
+    return;
+  }
   const auto each = [&](const std::string& indent, const auto& text) {
     for (int join : joins) line(unrolled(indent, text("j" + number(join) + (several() ? "[k]" : ""), "reduce" + number(join), "s" + number(join))));
   };
@@ -557,19 +561,62 @@ void CudaReducingEmitter::emit_across(const std::vector<int>& joins) {
   line("  }");
 }
 
-/// Joins the values of the cluster's blocks, in their order: each block's first threads give its value to the others.
+/// Of a tile of rows beside each other: of the lanes of a warp, which are as far apart as there are rows, and then, by as few of each warp's, of the warps.
+void CudaReducingEmitter::emit_across_tile(const std::vector<int>& joins) {
+  const int slots = layout_.beside, in_warp = 32 / slots, warps = block_ / 32, together = std::min(in_warp, warps);
+  const auto each = [&](const std::string& indent, const auto& text) {
+    for (int join : joins) line(unrolled(indent, text("j" + number(join) + (several() ? "[k]" : ""), "reduce" + number(join), "s" + number(join))));
+  };
+  const auto exchange = [&](int lanes) {
+    if (lanes <= 1) return;
+    line("#pragma unroll\n  for (int distance = " + number(lanes / 2 * slots) + "; distance >= " + number(slots) + "; distance /= 2) {");
+    each("    ", [](const std::string& j, const std::string& reduce, const std::string&) { return j + " = " + reduce + "(" + j + ", exchanged(" + j + ", distance));"; });
+    line("  }");
+  };
+  exchange(in_warp);
+  if (warps > 1) {
+    const std::string each_warp = number(slots * values()), place = " * " + each_warp + " + slot * " + number(values()) + (several() ? " + k]" : "]");
+    declare_shared(joins, warps * slots * values());
+    line("  if (t % 32 < " + number(slots) + ") {");
+    each("    ", [&](const std::string& j, const std::string&, const std::string& shared) { return shared + "[t / 32" + place + " = " + j + ";"; });
+    line("  }\n  __syncthreads();");
+    each("  ", [&](const std::string& j, const std::string&, const std::string& shared) { return j + " = " + shared + "[t % 32 / " + number(slots) + " % " + number(together) + place + ";"; });
+    if (warps > together) {
+      line("#pragma unroll\n  for (int w = " + number(together) + "; w < " + number(warps) + "; w += " + number(together) + ") {");
+      each("    ", [&](const std::string& j, const std::string& reduce, const std::string& shared) { return j + " = " + reduce + "(" + j + ", " + shared + "[(w + t % 32 / " + number(slots) + ")" + place + ");"; });
+      line("  }");
+    }
+    exchange(together);
+  }
+  for (int join : joins) {  // reduce(a, b) of a struct, or of a user's text, may round otherwise than reduce(b, a)
+    const std::string j = "j" + number(join) + (several() ? "[k]" : "");
+    if (spec_.step_of(join).row || !spec_.step_of(join).join->members.empty()) line(unrolled("  ", j + " = of_lane(" + j + ", slot);"));
+  }
+}
+
+/// Where a block's value of the thread's row, or of its k-th, lies in what the blocks have given each other.
+std::string CudaReducingEmitter::met_place(const std::string& block, int join) const {
+  std::string at = block;
+  if (slots() > 1) at = "(" + at + ") * " + number(slots()) + " + slot";
+  if (several()) at = "(" + at + ") * " + number(layout_.vector) + " + k";
+  return "met" + number(join) + "[" + at + "]";
+}
+
+/// Joins the values of the cluster's blocks, in their order: each block's first threads give its values to the others.
 void CudaReducingEmitter::emit_across_blocks(const std::vector<int>& joins) {
   if (layout_.cluster == 1 || joins.empty()) return;
   const std::string blocks = number(layout_.cluster);
   if (joins == passes_.all()[0].joins) line("  leave();");
   for (int join : joins) {
-    const std::string n = number(join);
-    line("  __shared__ Words<Joined" + n + "> met" + n + "[" + blocks + "];\n  if (t < " + blocks + ") give(met" + n + "[part], j" + n + ", t);");
+    const std::string n = number(join), met = "met" + n, threads = number(layout_.cluster * slots()), to = slots() > 1 ? "t / " + number(slots()) : "t";
+    line("  __shared__ Words<Joined" + n + "> " + met + "[" + number(layout_.cluster * slots() * values()) + "];");
+    line("  if (t < " + threads + ") {\n" + unrolled("    ", "give(" + met_place("part", join) + ", j" + n + (several() ? "[k]" : "") + ", " + to + ");") + "\n  }");
   }
   line("  arrive();\n  leave();");
   for (int join : joins) {
-    const std::string n = number(join), j = "j" + n;
-    line("  " + j + " = taken(met" + n + "[0]);\n#pragma unroll\n  for (int b = 1; b < " + blocks + "; ++b) " + j + " = reduce" + n + "(" + j + ", taken(met" + n + "[b]));");
+    const std::string n = number(join), j = "j" + n + (several() ? "[k]" : "");
+    line(unrolled("  ", j + " = taken(" + met_place("0", join) + ");"));
+    line("#pragma unroll\n  for (int b = 1; b < " + blocks + "; ++b) {\n" + unrolled("    ", j + " = reduce" + n + "(" + j + ", taken(" + met_place("b", join) + "));") + "\n  }");
   }
 }
 
@@ -603,7 +650,8 @@ void CudaReducingEmitter::emit_main() {
   emit_row_start();
   if (shifts()) emit_shift(parameters());
   if (layout_.cluster > 1 && !stays()) line("  arrive();");  // a block can be given something once it is there
-  const std::string lane = layout_.cluster > 1 ? "(part * " + number(layout_.lanes) + " + lane)" : "lane";
+  // A tile's rows lie far apart, so that each block of a cluster has a stretch of them: of all it would look at every page of memory.
+  const std::string lane = layout_.cluster > 1 ? "(part * " + number(layout_.lanes * (layout_.beside > 0 ? layout_.items : 1)) + " + lane)" : "lane";
   line("  const place first = begin + " + lane + (rows() ? " * " + number(layout_.vector) : "") + (shifts() ? " - place(shift);" : ";"));
   emit_row_values({}, passes_.first_row_steps());
   if (layout_.whole) {
@@ -664,10 +712,11 @@ void CudaReducingEmitter::emit_finish() {
   finish.emit_row_start();
   finish.emit_row_values({}, passes_.first_row_steps());
   const Passes::Pass& pass = passes_.all()[0];
+  finish.line("  const i64 chunks = own < a.n ? a.chunks : 0;");  // a count that is known lets several reads be on their way
   for (int join : pass.joins) {
     const std::string n = number(join);
     finish.line("  Joined" + n + " j" + n + " = neutral" + n + "();");
-    finish.line("  for (i64 k = lane; k < a.chunks && own < a.n; k += " + number(layout_.lanes) + ") j" + n + " = reduce" + n + "(j" + n + ", " + finish.partial("k") + ".j" + n + ");");
+    finish.line("#pragma unroll 8\n  for (i64 k = lane; k < chunks; k += " + number(layout_.lanes) + ") j" + n + " = reduce" + n + "(j" + n + ", " + finish.partial("k") + ".j" + n + ");");
   }
   finish.emit_across(pass.joins);
   finish.emit_row_values(pass.given, pass.row_steps);

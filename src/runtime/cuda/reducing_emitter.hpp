@@ -4,6 +4,8 @@
 //   whole     the lanes hold a row in registers, so each element is read once however many passes there are. A row may
 //             be shared by the blocks of a cluster, which give each other joined values.
 //   else      each pass reads the row again, a tile of lanes * items vectors at a time.
+//   beside    (whole) the threads of a warp have neighbouring rows, lanes of them each: what lanes join they exchange within warps first, then by the warps and then by the blocks
+//             of a cluster.
 //   chunked   a row is cut into chunks, a block each, whose values a second kernel joins.
 //   across    (a spec that joins across rows; whole) a.chunks blocks, or clusters, go over the rows in turn. Each thread's elements of all its
 //             rows lie at the same places of the row, so it joins them into values that lie in shared memory and are its own;
@@ -56,7 +58,7 @@ class CudaReducingEmitter {
   int leader() const;
   void emit_shift(const std::vector<int>& parameters);
   void emit_offset_functions();
-  bool lies_in_runs(int i) const;
+  bool is_looked_up_once(int i) const;
   void emit_load(int parameter);
   void emit_bases(const std::vector<int>& parameters, const std::string& at);
   void emit_loads(const std::vector<int>& inputs, const std::string& at);
@@ -77,7 +79,9 @@ class CudaReducingEmitter {
   void declare_accumulators(const std::string& letter, int join, const std::string& indent);
   void declare_shared(const std::vector<int>& joins, int count);
   void emit_across(const std::vector<int>& joins);
+  void emit_across_tile(const std::vector<int>& joins);
   void emit_across_blocks(const std::vector<int>& joins);
+  std::string met_place(const std::string& block, int join) const;
   void emit_meeting(int number, const std::vector<int>& joins);
   void emit_passes();
   void emit_divisors(const Passes::Pass& pass);
@@ -98,6 +102,10 @@ class CudaReducingEmitter {
   std::string bounds() const { return number(block_) + (layout_.residents > 0 ? ", " + number(layout_.residents) : ""); }
   std::string part() const { return layout_.cluster > 1 ? "part" : "0"; }
   bool rows() const { return layout_.form == Form::kRows; }
+  /// Whether neighbouring threads have neighbouring rows, not neighbours along one.
+  bool beside() const { return !rows() || layout_.beside > 0; }
+  /// Values of a thread of each join, and of a block.
+  int values() const { return several() ? layout_.vector : 1; }
   /// Whether a thread has several rows, whose values are arrays.
   bool several() const { return !rows() && layout_.vector > 1; }
   Access access(int parameter) const { return layout_.access[static_cast<std::size_t>(parameter)]; }
@@ -152,7 +160,7 @@ class CudaReducingEmitter {
   /// From one of a thread's vectors to the next, in elements of the row or, of columns, in rows.
   int step() const {
     if (spec_.scans()) return rows() ? std::min(layout_.lanes, 32) * layout_.vector : 1;
-    return layout_.lanes * layout_.cluster * (rows() ? layout_.vector : 1);
+    return layout_.lanes * (layout_.beside > 0 ? 1 : layout_.cluster) * (rows() ? layout_.vector : 1);
   }
   bool is_unit(int parameter) const { return is_in_run(parameter) || (rows() && layout_.reduced_rank == 1 && (access(parameter) == Access::kRow || access(parameter) == Access::kEveryRow)); }
   std::string address(int parameter, bool k) const;

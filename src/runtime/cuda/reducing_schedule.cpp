@@ -19,6 +19,9 @@ constexpr int kRowBytesInFlight = 128;             // of reads a thread: 256 thr
 constexpr int kColumnBytesInFlight = 128, kColumnElements = 32;  // a thread, at most
 constexpr int kMostItems = 8;                   // vectors of a thread, of kernels that read little or nothing
 constexpr int kWordsHeld = 16;                  // registers of a thread that hold a row's elements, where a block holds it so
+constexpr int kOwnRegistersOfATile = 16;        // as kOwnRegisters, of a thread that holds a part of a tile
+constexpr int kOwnRegistersOfPieces = 26;       // likewise, where the place of a vector in its row is looked for
+constexpr std::int64_t kBytesOfTiles = 64 * 1024;  // of a multiprocessor whose clusters hold tiles: of fewer it waits for their meetings
 constexpr int kMostWordsHeld = 32;              // beyond that, and of 16-bit floats, which are half the bytes
 constexpr int kWordsOfLongestRows = 64;         // where a cluster of kLanesAlone would not hold them else, and of kernels that write no elements
 constexpr int kResidentThreads = 1024;          // that hold rows
@@ -62,6 +65,7 @@ constexpr std::size_t kMostArraysAhead = 2;      // of blocks that stay
 constexpr std::int64_t kRowsToStay = 8;          // of each cluster: of fewer the last ones leave multiprocessors idle for too long
 constexpr int kMostAhead = 2;                    // rows
 constexpr std::size_t kSharedOfMeetings = 2048;  // bytes, of what threads and blocks give each other, beside the rows ahead
+constexpr int kBlocksOfColumns = 2;             // of each multiprocessor, which go over their columns several times: of fewer some wait too long
 constexpr int kArraysOfResidents = 2;           // of a kernel that has so many
 constexpr int kThreadsAhead = 512, kLeastLanesAhead = 64;  // of a multiprocessor whose blocks join across rows and read ahead, and of such a block
 constexpr int kElementsAhead = 16;                         // of a row, of such a thread: more where kThreadsAhead lanes do not hold the row so
@@ -266,6 +270,73 @@ bool hold_rows(const KernelSpec& spec, Layout& layout, const Geometry& geometry,
   layout.residents = asked.residents > 0 ? asked.residents : lanes > 32 ? threads / lanes : in_warps ? threads / kBlock : 0;
   // More of a cluster's blocks hide its meetings, while the compiler has registers for it: with the addresses of more arrays, or structs that are joined, it spills.
   if (asked.residents == 0 && cluster > 1 && layout.residents > 0 && of_members == 0 && spec.parameter_count() <= kArraysOfResidents) layout.residents = std::max(layout.residents, kClustersResident * kLanesOfACluster / lanes);
+  return true;
+}
+
+/// Whether neighbours of a row are few and the next row's beside them, so that threads which have neighbouring rows read lines of the cache together.
+bool lies_in_pieces(const KernelSpec& spec, const Layout& layout, const Geometry& geometry) {
+  if (layout.form == Form::kColumns || layout.reduced_rank < 2 || layout.ends == Ends::kAnywhere) return false;
+  for (int i = 0; i < spec.parameter_count(); ++i) {
+    if (access_of(layout, i) != Access::kRow) continue;
+    const auto at = static_cast<std::size_t>(i);
+    const std::int64_t piece = geometry.reduced.extents[-1], next = std::abs(geometry.reduced.strides[at][-2]), row = std::abs(geometry.strides[at][-1]);
+    if (piece * spec.element_bytes(i) < kLineBytes && row < next && row < 2 * piece) return true;
+  }
+  return false;
+}
+
+/// Bytes of memory that lie beside each other of what a thread has at a time: of columns a vector, of rows in pieces a piece.
+int bytes_together(const KernelSpec& spec, const Layout& layout, const Geometry& geometry) {
+  int widest = 1;
+  for (int i = 0; i < spec.parameter_count(); ++i) {
+    if (is_moved(access_of(layout, i))) widest = std::max(widest, spec.element_bytes(i));
+  }
+  return widest * (layout.form == Form::kColumns ? layout.vector : static_cast<int>(geometry.reduced.extents[-1]));
+}
+
+/// Blocks of a tile that a multiprocessor is to hold: as many threads as leave registers for what each holds and joins.
+int residents_of_tile(const KernelSpec& spec, const Layout& tile) {
+  const int values = tile.form == Form::kColumns ? tile.vector : 1;
+  const int own = tile.form == Form::kColumns ? kOwnRegistersOfATile : kOwnRegistersOfPieces;
+  const int registers = own + tile.items * tile.vector * words_wanted_again(spec, tile) + (tile.vector + values) * most_joined_words(spec);
+  return std::max(std::min(kRegisters / registers, kResidentThreads) / reducing_block(tile), 1);
+}
+
+/// Whether a cluster that holds a tile is worth its meetings: multiprocessors hold much, or all tiles at once, or else lines of the cache would be read or written in parts.
+bool is_worth_a_cluster(const KernelSpec& spec, const Layout& tile, std::int64_t tiles, const Processors& processors) {
+  const std::int64_t threads = std::int64_t{tile.residents} * reducing_block(tile);
+  const bool in_parts = std::any_of(tile.access.begin(), tile.access.end(), [](Access access) { return access == Access::kStrided; });
+  return tile.form == Form::kRows || in_parts || threads * tile.items * tile.vector * bytes_read(spec, tile) > kBytesOfTiles || tiles * tile.cluster <= std::int64_t{processors.count} * tile.residents;
+}
+
+/// A tile of rows beside each other that a block, or a cluster, holds (see the head of reducing_schedule.hpp); false if nothing does, or another form is better.
+bool hold_tile(const KernelSpec& spec, Layout& layout, const Geometry& geometry, std::int64_t length, const Processors& processors, const Measured& asked) {
+  if (!goes_again(spec) || spec.joins_across() || spec.users_text) return false;
+  const bool columns = layout.form == Form::kColumns;
+  const std::int64_t vectors = divide_up(length, columns ? 1 : layout.vector), rows_of_thread = columns ? layout.vector : 1;
+  const int together = bytes_together(spec, layout, geometry), most = std::max(kMostWordsHeld / (words_wanted_again(spec, layout) * layout.vector), 1);
+  Layout tile = layout;
+  tile.whole = true;
+  const auto fits = [&](int bytes, int threads, int cluster) {
+    tile.beside = 1;
+    while (tile.beside < 32 && tile.beside * together < bytes && tile.beside * rows_of_thread < geometry.count) tile.beside *= 2;
+    tile.lanes = asked.lanes > 0 ? std::min(asked.lanes, kMostLanes / tile.beside) : threads / tile.beside;
+    tile.cluster = asked.cluster > 0 ? std::min(asked.cluster, processors.cluster) : cluster;
+    tile.items = static_cast<int>(divide_up(vectors, std::int64_t{tile.lanes} * tile.cluster));
+    const std::int64_t values = tile.beside * rows_of_thread * (reducing_block(tile) / 32 + tile.cluster);
+    return tile.items <= most && reducing_block(tile) >= 32 && partial_bytes(spec) * static_cast<std::size_t>(values) <= kColumnSharedBytes;
+  };
+  const auto found = [&] {
+    if (fits(kLineBytes, kBlock, 1)) return true;
+    for (int cluster = 1; cluster <= processors.cluster; cluster *= 2) {
+      if (fits(kLineBytes / 2, kBlock, cluster)) return true;
+    }
+    return fits(kLineBytes / 2, 2 * kBlock, processors.cluster) || fits(kLineBytes / 4, 2 * kBlock, processors.cluster) || fits(kLineBytes / 4, kMostLanes, processors.cluster);
+  };
+  if (!found()) return false;
+  tile.residents = asked.residents > 0 ? asked.residents : residents_of_tile(spec, tile);
+  if (tile.cluster > 1 && asked.cluster == 0 && !is_worth_a_cluster(spec, tile, divide_up(geometry.count, tile.beside * rows_of_thread), processors)) return false;
+  layout = tile;
   return true;
 }
 
@@ -550,6 +621,7 @@ int width_of_runs(const KernelSpec& spec, const Layout& layout) {
 
 int reducing_block(const Layout& layout) {
   if (layout.rows_each > 0) return kThreadsOfRuns;
+  if (layout.beside > 0) return layout.lanes * layout.beside;
   return layout.form == Form::kRows && layout.whole && layout.lanes > 32 ? layout.lanes : std::max(layout.lanes, kBlock);
 }
 
@@ -571,9 +643,10 @@ Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& ge
     const int held = std::max(kMostWordsHeld / words_of_place(spec, layout) / layout.vector, 1);
     layout.whole = goes_again(spec) && std::int64_t{layout.lanes} * held >= length;
     if (layout.whole) layout.items = static_cast<int>(divide_up(length, layout.lanes));
+    else hold_tile(spec, layout, geometry, length, processors, asked);
   } else if (is_free && share_runs(spec, layout, geometry, processors)) {
     return layout;
-  } else if (!is_free || !share_pieces(spec, layout, geometry, processors)) {
+  } else if ((!is_free || !share_pieces(spec, layout, geometry, processors)) && (!lies_in_pieces(spec, layout, geometry) || !hold_tile(spec, layout, geometry, length, processors, asked))) {
     layout.whole = (goes_again(spec) || spec.joins_across()) && hold_rows(spec, layout, geometry, length, processors, asked);
     if (layout.whole && spec.joins_across()) {
       if (asked.residents == 0) layout.residents = resident_across(spec, layout, processors);
@@ -688,11 +761,12 @@ Work scan_cuda_work(const KernelSpec& spec, const Layout& layout, const Geometry
 }
 
 bool prefers_cuda_passes(const KernelSpec& spec, const Geometry& geometry, const Processors& processors) {
-  if (spec.scans()) return false;
+  if (spec.scans() || !goes_again(spec) || geometry.count * geometry.reduced.count < kManyElements) return false;
   const Layout layout = classify_reducing(geometry);
-  const std::int64_t rows = geometry.count, in_block = layout.form == Form::kColumns ? 32 : 1;
-  const std::int64_t blocks = divide_up(rows, in_block);
-  return goes_again(spec) && rows * geometry.reduced.count >= kManyElements && blocks * 2 < processors.count;
+  if (layout.form == Form::kRows) return geometry.count * 2 < processors.count;
+  const Layout shared = share_cuda_rows(spec, layout, geometry, processors);
+  const std::int64_t blocks = divide_up(geometry.count, std::int64_t{reducing_block(shared)} / shared.lanes * shared.vector);
+  return !shared.whole && blocks < kBlocksOfColumns * processors.count;
 }
 
 bool joins_cuda_across(const KernelSpec& spec, const Geometry& geometry, const Processors& processors) {

@@ -29,7 +29,14 @@
 //                         other: those are left to lanes. Of arrays that lie otherwise, of few rows, and of joins across rows lanes share rows as before (softmax of 3 floats a row on an H100, a copy 360 us: 805 us, so
 //                         359; of 3 bfloat16, 180: 1,146, 186; argmax of 31 bfloat16, 102: 316, 102)
 //   pieces of short rows  of several axes, windows of an image say, of which neighbouring rows' pieces are neighbours in memory: a row a thread too, which reads them where they lie
-//   past that             each pass reads the row again
+//   columns               that 8 lanes of a block of 256 do not hold in 32 registers each, of kernels that go over them more than once, are held as tiles (Layout::beside): neighbouring
+//                         threads have neighbouring vectors of columns, a line of the cache together, or half of one where that leaves room for twice as many rows, or a quarter; blocks of
+//                         256 threads, or clusters of them, or the largest cluster of blocks of 512 or 1,024 threads, with up to 32 registers' worth of elements a thread. Each block of a cluster
+//                         has a stretch of the rows. A cluster serves where multiprocessors hold more than 64 KB, where there are no more tiles than they hold at once, or where an array does
+//                         not lie along the columns, as lines of the cache would else be touched once for each element (softmax of a transposed array). The lanes of a warp exchange what they
+//                         join, then warps do in shared memory, then blocks: two meetings fewer than by halves, and as few values
+//   rows in pieces        of which the neighbours are few and the next row's beside them (means over axes 1 and 3 of 256 x 4096 x 32 x 4) are held as tiles likewise
+//   past that             each pass reads the row again; of columns in a kernel of its own, cut into chunks, where two blocks of columns for each multiprocessor are not there
 //
 // Reductions of one pass hold nothing: 128 bytes of a row a thread are on their way at a time, of columns too, and at most 32 elements. Of many short rows a thread has up to five
 // vectors too.

@@ -100,6 +100,7 @@ JoinOrder join_order(const KernelSpec& spec, const Layout& layout, const Geometr
   order.block = reducing_block(layout);
   order.cluster = layout.cluster;
   order.columns = layout.form == Form::kColumns;
+  order.beside = layout.beside;
   order.anywhere = layout.ends == Ends::kAnywhere;
   order.pairs_warps = layout.ahead > 0;
   order.own_maximum = layout.ahead > 0 && layout.cluster > 1 && own_maximum(spec, Passes(spec, [](int, const Passes&) { return true; }));

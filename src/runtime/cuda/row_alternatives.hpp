@@ -30,6 +30,7 @@ namespace damo {
 struct JoinOrder {
   int vector = 1, lanes = 1, block = 1, cluster = 1;
   bool columns = false;
+  int beside = 0;            ///< rows of a tile: what lanes of a warp have is joined before what warps have
   bool anywhere = false;     ///< vectors lie where memory wants them, not where the row begins
   bool pairs_warps = false;  ///< a block's warps are joined in pairs (blocks that stay), not one after the other
   bool own_maximum = false;  ///< exponentials are summed against each block's own maximum

@@ -90,6 +90,7 @@ std::string to_string(const Layout& layout) {
           std::to_string(layout.lanes) + " lanes of " + std::to_string(layout.items);
   if (layout.vector > 1) text += " vectors of " + std::to_string(layout.vector);
   if (layout.rows_each > 0) text += ", " + std::to_string(layout.rows_each) + " rows each";
+  if (layout.beside > 0) text += ", " + std::to_string(layout.beside) + " beside each other";
   if (layout.cluster > 1) text += " in " + std::to_string(layout.cluster) + " blocks";
   if (layout.ahead > 0) text += " that stay, " + std::to_string(layout.ahead) + " ahead";
   text += layout.ends == Ends::kTiles ? ", even" : layout.ends == Ends::kVectors ? ", of vectors" : "";

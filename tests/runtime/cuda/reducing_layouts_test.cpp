@@ -146,6 +146,51 @@ TEST(CudaReducingLayouts, KeepsBlocksForLongRowsOfOneArrayOrTwo) {
   EXPECT_EQ(work.launches[0].config.shared_bytes, 128u * 1024);
 }
 
+TEST(CudaReducingLayouts, HoldsTilesOfColumnsWhereABlockOrAClusterDoesAndElseTakesAPassAfterTheOther) {
+  const Processors h100 = {132, 8, 227 * 1024};
+  const auto geometry_of = [](const Shape& shape, std::uint32_t mask, bool turned) {
+    Strides lies = contiguous_strides(shape), turns = lies;
+    if (turned) turns = {1, shape[0]};
+    const ArrayLayout arrays[] = {{&shape, &lies}, {&shape, &turns}};
+    return Geometry(shape, arrays, mask);
+  };
+  using Form = std::vector<int>;  // beside, lanes, items, vector, cluster, residents
+  const auto form = [&](const Shape& shape, std::uint32_t mask, DType dtype = float32, bool turned = false, const Processors& processors = {132, 8, 227 * 1024}) {
+    KernelSpec spec = softmax_in_steps();
+    spec.inputs = spec.outputs = {dtype};
+    for (Step& step : spec.steps) {
+      if (step.join) step.join->bytes = 4;
+    }
+    const Layout found = cuda_layout(spec, geometry_of(shape, mask, turned), processors);
+    return found.beside > 0 ? Form{found.beside, found.lanes, found.items, found.vector, found.cluster, found.residents} : Form{};
+  };
+  EXPECT_EQ(form({64, 100000}, 1), Form()) << "8 lanes hold them";
+  EXPECT_EQ(form({128, 256, 4096}, 2), (Form{8, 32, 8, 4, 1, 4})) << "a line of the cache wide";
+  EXPECT_EQ(form({512, 100000}, 1), (Form{4, 64, 8, 4, 1, 4}));
+  EXPECT_EQ(form({1000, 100000}, 1), (Form{4, 64, 8, 4, 2, 4}));
+  EXPECT_EQ(form({4096, 32768}, 1), (Form{4, 64, 8, 4, 8, 4}));
+  EXPECT_EQ(form({8192, 16384}, 1), (Form{4, 128, 8, 4, 8, 2}));
+  EXPECT_EQ(form({16384, 8192}, 1), (Form{2, 256, 8, 4, 8, 2}));
+  EXPECT_EQ(form({32768, 4096}, 1), (Form{2, 512, 8, 4, 8, 1}));
+  EXPECT_EQ(form({32769, 4096}, 1), Form());
+  EXPECT_EQ(form({4096, 32768}, 1, float32, false, {132, 1, 227 * 1024}), (Form{2, 512, 8, 4, 1, 1})) << "no clusters";
+  EXPECT_EQ(form({256, 4096, 32, 4}, 10), (Form{4, 64, 8, 4, 8, 4})) << "pieces of four";
+  EXPECT_EQ(form({4096, 32768}, 1, bfloat16), Form()) << "multiprocessors would hold too little for the meetings of clusters";
+  EXPECT_NE(form({4096, 512}, 1, bfloat16), Form()) << "all tiles at once";
+  EXPECT_NE(form({4096, 32768}, 1, bfloat16, true), Form()) << "what is written would be parts of lines";
+  const auto is_split = [&](const Shape& shape, DType dtype = float32) {
+    KernelSpec spec = softmax_in_steps();
+    spec.inputs = spec.outputs = {dtype};
+    return cuda_dialect().prefers_passes(spec, geometry_of(shape, 1, false), h100);
+  };
+  EXPECT_FALSE(is_split({32768, 4096}));
+  EXPECT_TRUE(is_split({32769, 4096}));
+  EXPECT_TRUE(is_split({1048576, 128}));
+  EXPECT_TRUE(is_split({16384, 8192}, bfloat16));
+  EXPECT_FALSE(is_split({32769, 40000})) << "enough blocks of columns";
+  EXPECT_FALSE(is_split({40000, 16})) << "so little that launches count";
+}
+
 TEST(CudaReducingLayouts, JoinsAcrossRowsInAsManyBlocksAsTheShapeAndTheGpuAsk) {
   const KernelSpec spec = norm_gradient();
   const auto work = [&](const Shape& shape, const Processors& processors) {

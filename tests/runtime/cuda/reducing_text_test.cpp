@@ -105,6 +105,8 @@ const Processors kProcessorsToStay = {2, 8, 227 * 1024};
 const Given kGivenInRuns[] = {{{600, 3}, 2}, {{128, 8}, 2}, {{1000, 10}, 2}, {{77, 31}, 2}, {{100, 30}, 2}, {{40, 7, 9}, 4}, {{70, 2, 3, 5}, 12}, {{600, 10}, 2, false, true}, {{81, 33}, 2, false, false, false, true}};
 const Given kGivenInPieces[] = {{{20, 3, 10, 2}, 10}, {{7, 2, 33, 3}, 10}, {{64, 4, 2, 4}, 10}, {{20, 3, 10, 2}, 10, false, true}};
 Case log_softmax_case() { return {log_softmax(), {false, false, false, true}}; }
+/// Rows that lie beside each other, more of them than 8 lanes hold: of columns whose vectors are whole or not, that fill a tile or not; of pieces of rows.
+const Given kGivenTiles[] = {{{256, 128}, 1}, {{300, 70}, 1}, {{257, 33}, 1}, {{1000, 16}, 1}, {{2100, 3}, 1}, {{5, 130, 12}, 2}, {{3, 64, 8, 4}, 10}, {{2, 100, 5, 4}, 10}, {{2, 50, 3, 5}, 10}, {{64, 12, 4}, 5}};
 const Processors kFewProcessors = {2, 1, 227 * 1024};  // blocks then have many rows
 
 /// Places of a row, and what is none, though its lower 32 bits are or its sign is lost.
@@ -171,7 +173,7 @@ Layout staying_layout(const KernelSpec& spec, const Geometry& geometry, int lane
 }
 
 /// Compiles what the case takes there, for sm_90 if it has clusters and else for the oldest GPU; counts spilled bytes.
-void expect_hardly_a_spill(const Case& one, const Given& given, int cluster, std::set<std::string>& known) {
+void expect_hardly_a_spill(const Case& one, const Given& given, int cluster, std::set<std::string>& known, int most = kMostSpilled) {
   const cuda_backend::NvrtcCompiler compiler(cluster > 1 ? 90 : 75);
   const Arrays arrays(one, given, Device("null"));
   const Geometry geometry(given.shape, arrays.layouts, given.mask, one.spec.uses_place());
@@ -185,7 +187,7 @@ void expect_hardly_a_spill(const Case& one, const Given& given, int cluster, std
   try {
     const std::string log = compiler.compile(request).log;
     for (std::sregex_iterator spill(log.begin(), log.end(), kSpill), end; spill != end; ++spill) {
-      EXPECT_LE(std::stoi((*spill)[1]), kMostSpilled) << one.spec.name << " " << to_string(layout) << "\n" << log;
+      EXPECT_LE(std::stoi((*spill)[1]), most) << one.spec.name << " " << to_string(layout) << "\n" << log;
     }
   } catch (const CompileError& error) {
     ADD_FAILURE() << one.spec.name << " " << to_string(layout) << "\n" << error.what();
@@ -472,6 +474,57 @@ TEST(CudaReducing, SharesRowsAmongTheBlocksOfClustersThatStayOnTheCpu) {
       expect_what_the_cpus_text_gives({softmax_gradient(), {false, false, false}}, given, kProcessorsToStay, *device);
     }
   }
+}
+
+/// What the layout's text leaves in the outputs, run by the CPU.
+std::vector<std::vector<double>> given_by(const Case& one, const Given& given, const Layout& layout, Device device) {
+  const Arrays arrays(one, given, device);
+  const Geometry geometry(given.shape, arrays.layouts, given.mask, one.spec.uses_place());
+  const Work work = cuda_dialect().work(one.spec, layout, geometry, kProcessors);
+  ArgumentBlock block(one.spec, layout, geometry, cuda_dialect().vector_width(one.spec, layout), work);
+  for (std::size_t i = 0; i < arrays.all.size(); ++i) block.set_pointer(static_cast<int>(i), arrays.all[i].data());
+  EXPECT_TRUE(block.set_fast());
+  EXPECT_EQ(work.launches.size(), 1u);
+  CompileRequest request;
+  request.source = as_cuda_c(cuda_dialect().emit(one.spec, layout));
+  request.kind = SourceKind::kCudaC;
+  request.kernels = entry_names(one.spec, layout);
+  void* arguments[] = {block.data()};
+  const auto module = device.backend().cache().get(request);
+  device.backend().launch(*module->kernel(request.kernels[0]), work.launches[0].config, arguments, nullptr);
+  std::vector<std::vector<double>> outputs;
+  for (int i = one.spec.input_count(); i < one.spec.parameter_count(); ++i) outputs.push_back(arrays.all[static_cast<std::size_t>(i)].to_doubles());
+  return outputs;
+}
+
+TEST(CudaReducing, HoldsTilesWithTheBitsOfPassesThatReadThemAgainOnTheCpu) {
+  const std::optional<Device> device = cpu_or_none();
+  if (!device) GTEST_SKIP() << "needs the CPU back end";
+  const testing::Environment form("DAMO_CPU_FORM", "reference");
+  const Case all[] = {{softmax_in_steps(), {false, false}}, {normed(), {false, false}}, log_softmax_case()};
+  for (std::size_t i = 0; i < std::size(all); ++i) {
+    for (std::size_t k = 0; k < std::size(kGivenTiles); ++k) {
+      const Given& given = kGivenTiles[k];
+      const Arrays arrays(all[i], given, *device);
+      Layout layout = cuda_layout(all[i].spec, Geometry(given.shape, arrays.layouts, given.mask));
+      ASSERT_GT(layout.beside, 0) << all[i].spec.name << " " << ::testing::PrintToString(given) << " " << to_string(layout);
+      ASSERT_TRUE(layout.whole);
+      if (!testing::takes_pair(i, k)) continue;
+      expect_what_the_cpus_text_gives(all[i], given, kProcessors, *device);
+      const auto held = given_by(all[i], given, layout, *device);
+      layout.whole = false;
+      EXPECT_EQ(given_by(all[i], given, layout, *device), held) << all[i].spec.name << " " << ::testing::PrintToString(given);
+    }
+  }
+}
+
+TEST(CudaReducing, CompilesTilesOfClustersWithHardlyASpill) {
+  if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
+  std::set<std::string> known;
+  for (const Case& one : {Case{softmax_in_steps(), {false, false}}, Case{normed(), {false, false}}, Case{moments(), {false, true, true}}, log_softmax_case()}) {
+    for (const Given& given : {Given{{4096, 128}, 1}, Given{{8192, 64}, 1, true}, Given{{16000, 64}, 1}, Given{{32768, 16}, 1}, Given{{2, 4096, 8, 4}, 10}}) expect_hardly_a_spill(one, given, 8, known, 24);
+  }
+  EXPECT_GT(known.size(), 12u);
 }
 
 TEST(CudaReducing, TakesRowsThatStayApartWhereLinesOfTheCacheBegin) {
