@@ -128,21 +128,36 @@ Contraction::Contraction(Backend& backend, const ContractionForm& form, DType x_
   plan(x_dtype, x, y, out, c);
 }
 
-void Contraction::plan(DType x_dtype, const ArrayLayout& x, const ArrayLayout& y, const Shape& out, const ArrayLayout* c) {
+std::vector<CompileRequest> Contraction::code(Backend& backend, const ContractionForm& form, DType x_dtype, DType y_dtype, ArrayLayout x, ArrayLayout y, const Shape& out, const ArrayLayout* c) {
+  if (is_float8(x_dtype) || is_float8(y_dtype) || out.size() == 0) return {};  // a library's alone
+  Contraction contraction(MatrixLibrary::of(backend), form);
+  contraction.compute_ = contraction.library_->computes_as(x_dtype);
+  contraction.y_compute_ = contraction.library_->computes_as(y_dtype);
+  contraction.choose_dtypes(x_dtype);
+  if (!contraction.lay_out(x_dtype, x, y, out, c)) return {};
+  return contraction.library_->code(contraction.wanted());
+}
+
+void Contraction::choose_dtypes(DType x_dtype) {
   converts_ = compute_ != x_dtype;
   target_ = !converts_ ? form_.result : is_half(compute_) && form_.result != compute_ ? float32 : compute_;
+}
+
+void Contraction::plan(DType x_dtype, const ArrayLayout& x, const ArrayLayout& y, const Shape& out, const ArrayLayout* c) {
+  choose_dtypes(x_dtype);
   is_empty_ = out.size() == 0;
   if (is_empty_) return;
-  lay_out(x_dtype, x, y, out, c);
+  if (lay_out(x_dtype, x, y, out, c)) prepare();
   workspace_bytes_ = need(x_dtype, x, y, out);
 }
 
-void Contraction::lay_out(DType x_dtype, const ArrayLayout& x, const ArrayLayout& y, const Shape& out, const ArrayLayout* c) {
+/// Whether there is a product for the library.
+bool Contraction::lay_out(DType x_dtype, const ArrayLayout& x, const ArrayLayout& y, const Shape& out, const ArrayLayout* c) {
   is_inner_ = out.size() == 1 && form_.summed > 0 && form_.alpha == 1 && form_.beta == 0 && !is_float8(x_dtype);
   plan_sides(x, y, out);
-  if (product_.k == 0 || is_inner_) return;
+  if (product_.k == 0 || is_inner_) return false;
   plan_start(c, out);
-  prepare();
+  return true;
 }
 
 void Contraction::plan_sides(const ArrayLayout& x, const ArrayLayout& y, const Shape& out) {
@@ -250,6 +265,14 @@ void Contraction::plan_start(const ArrayLayout* c, const Shape& out) {
   has_bias_ = is_bias && count == product_.n && columns == product_.n;
 }
 
+MatrixProduct Contraction::wanted() const {
+  MatrixProduct wanted = product_;
+  wanted.has_bias = has_bias_;
+  wanted.beta = form_.beta != 0 && !has_bias_ ? form_.beta : 0;
+  wanted.activation = activates_ ? form_.activation : Activation::kNone;
+  return wanted;
+}
+
 void Contraction::prepare() {
   if (is_float8(compute_)) {
     const auto fits = [](std::int64_t elements) { return elements % kFloat8Multiple == 0; };
@@ -257,10 +280,7 @@ void Contraction::prepare() {
     for (const Loop& loop : loops_) all_fit &= fits(loop.x) && fits(loop.y);
     if (!all_fit) return;
   }
-  MatrixProduct wanted = product_;
-  wanted.has_bias = has_bias_;
-  wanted.beta = form_.beta != 0 && !has_bias_ ? form_.beta : 0;
-  wanted.activation = activates_ ? form_.activation : Activation::kNone;
+  MatrixProduct wanted = this->wanted();
   prepared_ = library_->prepare(wanted);
   if (prepared_) return;
   has_bias_ = activates_ = false;

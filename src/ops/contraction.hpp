@@ -36,6 +36,9 @@ class Contraction {
   /// out: in C order; c, if there is one, broadcasts to its shape and has its dtype.
   Contraction(Backend& backend, const ContractionForm& form, DType x_dtype, DType y_dtype, ArrayLayout x, ArrayLayout y, const Shape& out, const ArrayLayout* c = nullptr);
 
+  /// Code of Damo's own that the constructor would have compiled, as MatrixLibrary::code. Opens no library.
+  static std::vector<CompileRequest> code(Backend& backend, const ContractionForm& form, DType x_dtype, DType y_dtype, ArrayLayout x, ArrayLayout y, const Shape& out, const ArrayLayout* c);
+
   /// Arrays of those layouts. c may be out itself.
   void run(const Array& x, const Array& y, const Array* c, const Array& out, void* stream = nullptr) const;
   /// What a run takes of the device's memory for itself: copies of operands, a result that is converted, the library's workspace. The library may choose a way later that needs less. Of
@@ -56,10 +59,12 @@ class Contraction {
   };
 
   void plan(DType x_dtype, const ArrayLayout& x, const ArrayLayout& y, const Shape& out, const ArrayLayout* c);
-  void lay_out(DType x_dtype, const ArrayLayout& x, const ArrayLayout& y, const Shape& out, const ArrayLayout* c);
+  bool lay_out(DType x_dtype, const ArrayLayout& x, const ArrayLayout& y, const Shape& out, const ArrayLayout* c);
   bool is_aligned(const Array& x, const Array& y, const Array* c, const Array& out) const;
+  void choose_dtypes(DType x_dtype);
   void plan_sides(const ArrayLayout& x, const ArrayLayout& y, const Shape& out);
   void plan_start(const ArrayLayout* c, const Shape& out);
+  MatrixProduct wanted() const;
   void prepare();
   std::size_t need(DType x_dtype, const ArrayLayout& x, const ArrayLayout& y, const Shape& out) const;
   static ArrayLayout summed_layout(const ArrayLayout& array, int first, int count, Shape& shape, Strides& strides);

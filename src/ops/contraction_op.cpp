@@ -27,8 +27,13 @@ class ContractionThunk {
     bound().run(cells_[0]->array(), cells_[1]->array(), has_start ? &cells_[2]->array() : nullptr, cells_.back()->array(), stream_.handle());
   }
 
-  /// The library looks for its ways to compute the product, and begins to compile what it will measure beside them (small_product.hpp), while other kernels compile.
+  /// The library looks for its ways to compute the product while kernels compile.
   void prepare() { bound(); }
+  /// See ThunkContext::foresee_code.
+  std::vector<CompileRequest> code() const {
+    const std::optional<ArrayLayout> start = this->start();
+    return Contraction::code(device_.backend(), form_, cells_[0]->dtype(), cells_[1]->dtype(), layout(*cells_[0]), layout(*cells_[1]), cells_.back()->shape(), start ? &*start : nullptr);
+  }
   /// See ThunkContext::foresee_memory.
   ThunkMemory memory() { return {.workspace = bound().workspace_bytes()}; }
 
@@ -38,8 +43,9 @@ class ContractionThunk {
     return known ? *known : bound_.add(bind());
   }
   static ArrayLayout layout(const Cell& cell) { return {&cell.shape(), &cell.strides()}; }
+  std::optional<ArrayLayout> start() const { return cells_.size() == 4 ? std::optional(layout(*cells_[2])) : std::nullopt; }
   Contraction bind() const {
-    const std::optional<ArrayLayout> start = cells_.size() == 4 ? std::optional(layout(*cells_[2])) : std::nullopt;
+    const std::optional<ArrayLayout> start = this->start();
     return Contraction(device_.backend(), form_, cells_[0]->dtype(), cells_[1]->dtype(), layout(*cells_[0]), layout(*cells_[1]), cells_.back()->shape(), start ? &*start : nullptr);
   }
 
@@ -119,6 +125,7 @@ Thunk ContractionOp::make_thunk(const Apply& node, ThunkContext& context) const 
   context.promise_contained();
   const auto thunk = std::make_shared<ContractionThunk>(form_, std::move(cells), context);
   context.foresee_calls([thunk](const WantKernel&) { thunk->prepare(); });
+  context.foresee_code([thunk] { return thunk->code(); });
   context.foresee_memory([thunk] { return thunk->memory(); });
   return [thunk] { (*thunk)(); };
 }

@@ -56,8 +56,11 @@ class FirstCallNvrtc : public ::testing::Test {
   Names guessed() { return take("compiling for expected layouts: "); }
   /// Of kernels that thunks had to compile by themselves.
   Names alone() { return take("for a new layout"); }
+  /// Of kernels that function() may compile beside those.
+  Names beside() { return take("and as far as threads are left, for other layouts: "); }
   /// Kernels that were asked of the cache, whether or not it had them.
   std::uint64_t requests() const {
+    device().backend().cache().settle();
     const CacheStatistics statistics = device().backend().cache().statistics();
     return statistics.compiles + statistics.disk_hits + statistics.memory_hits;
   }
@@ -89,6 +92,14 @@ TEST_F(FirstCallNvrtc, KernelsWhoseLayoutWasGuessedWrongAreCompiledTogether) {
   const std::uint64_t before = requests();
   for (const Array& rows : {few, many, few, many}) f(rows, rows);
   EXPECT_EQ(requests(), before) << "what was guessed is there, and a layout that comes again compiles nothing";
+}
+
+TEST_F(FirstCallNvrtc, KernelsForLesserExtentsAreCompiledBesideTheOthers) {
+  const Variable x = vector("x"), y = vector("y");
+  const Function f = function({x, y}, {mean(x) + 0.75, sum(exp(y)) + 0.75}, {.device = device()});
+  const Names names = beside();
+  ASSERT_THAT(names, SizeIs(1));
+  EXPECT_THAT(names[0], AllOf(HasSubstr("damo_mean"), HasSubstr("damo_exp_sum")));
 }
 
 TEST_F(FirstCallNvrtc, AGuessThatFitsLeavesNothingToCompile) {
@@ -186,6 +197,31 @@ TEST_F(FirstCallNvrtc, WindowsThatLieOtherwiseAreCompiledWithTheOthers) {
   f(zeros({30, 40}), zeros({40, 2}).transpose(), zeros({40, 30}).transpose());
   EXPECT_THAT(together(), SizeIs(1));
   EXPECT_THAT(alone(), IsEmpty());
+}
+
+TEST_F(FirstCallNvrtc, ACallFindsCompiledWhatAThreadWasLeftFor) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "one thread compiles what function() waits for, the other what it does not";
+  const Variable x = vector("x");
+  const Function f = function({x}, {mean(x * x) - 0.3125}, {.device = device()});
+  requests();  // waits for it
+  const std::uint64_t before = device().backend().cache().statistics().compiles;
+  f(zeros({64}));
+  EXPECT_EQ(device().backend().cache().statistics().compiles, before);
+}
+
+TEST_F(FirstCallNvrtc, WhatAProductNeedsIsCompiledBesideTheKernels) {
+  const Variable x = matrix("x", int32), w = input({int32, {7, 8}}, "w");  // whose products are Damo's own
+  const Function f = function({x, w}, {dot(x, w), exp(mean(x))}, {.device = device()});
+  const Names names = beside();
+  ASSERT_THAT(names, SizeIs(1));
+  EXPECT_THAT(names[0], HasSubstr("matrix_product"));
+}
+
+TEST_F(FirstCallNvrtc, WhereAllIsKnownNothingIsCompiledBeside) {
+  const Variable x = input({float32, {64, 30}}, "x");
+  const Function f = function({x}, {mean(x), sum(exp(x), {0})}, {.device = device()});
+  EXPECT_THAT(guessed(), SizeIs(1));
+  EXPECT_THAT(beside(), IsEmpty());
 }
 
 TEST_F(FirstCallNvrtc, ProductsArePreparedBeforeTheFirstNodeRuns) {

@@ -112,13 +112,15 @@ std::string text_of(const MatrixProduct& p) {
   return text + (p.beta != 0 ? " start" : "") + (p.has_bias ? " bias" : "") + (p.tf32 ? " tf32" : "") + " " + std::to_string(static_cast<int>(p.activation));
 }
 
+bool measures_small_products() { return environment("DAMO_TUNE") != "0"; }
+
 class CublasProduct final : public PreparedProduct {
  public:
   CublasProduct(CudaBackend& backend, const CublasLibrary& library, CublasHandle handle, const MatrixProduct& product, MatrixOrder a, MatrixOrder b)
       : backend_(backend), library_(library), handle_(handle), p_(product), alpha_(product.alpha, scale_dtype(product)), beta_(product.beta, scale_dtype(product)),
         descriptors_(library, product, a, b), candidates_(candidates(kBestAlignment, kWorkspace)) {
     for (const CublasHeuristic& one : candidates_) workspace_ = std::max(workspace_, (one.workspace_bytes + 255) / 256 * 256);
-    if (is_taken() && environment("DAMO_TUNE") != "0") small_ = small_product(backend, product);
+    if (is_taken() && measures_small_products()) small_ = small_product(backend, product);
   }
 
   bool is_taken() const { return !candidates_.empty(); }
@@ -324,6 +326,10 @@ class CublasEngine final : public MatrixEngine {
   }
   /// The bias of 8-bit operands would be bfloat16 beside a float32 result.
   bool has_epilogues(DType operands) const override { return is_floating(operands) && operands != float64 && !is_float8(operands); }
+  std::vector<CompileRequest> code(const MatrixProduct& product) override {
+    auto kernel = measures_small_products() ? small_product_kernel(backend_, product) : std::nullopt;
+    return kernel ? std::vector{std::move(kernel->request)} : std::vector<CompileRequest>();
+  }
   std::shared_ptr<PreparedProduct> prepare(const MatrixProduct& product) override {
     const auto a = order_of(product.a, product.m, product.k), b = order_of(product.b, product.k, product.n);
     const bool is_int8 = product.operands == int8 && product.result == int32;

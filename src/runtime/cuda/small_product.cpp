@@ -242,10 +242,14 @@ SmallProductArguments::SmallProductArguments(const MatrixProduct& p, const Small
   if (!p.has_bias) at.bias = nullptr;
 }
 
-std::shared_ptr<SmallProduct> small_product(CudaBackend& backend, const MatrixProduct& product) {
-  if (backend.architecture() < 80) return nullptr;  // cp.async
+std::optional<SmallProductKernel> small_product_kernel(const CudaBackend& backend, const MatrixProduct& product) {
+  if (backend.architecture() < 80) return std::nullopt;  // cp.async
   const DeviceProperties& limits = backend.limits();
-  auto kernel = small_product_kernel(product, limits.multiprocessors, limits.max_shared_bytes);
+  return small_product_kernel(product, limits.multiprocessors, limits.max_shared_bytes);
+}
+
+std::shared_ptr<SmallProduct> small_product(CudaBackend& backend, const MatrixProduct& product) {
+  auto kernel = small_product_kernel(backend, product);
   return kernel ? std::make_shared<PreparedSmallProduct>(backend, product, std::move(*kernel)) : nullptr;
 }
 

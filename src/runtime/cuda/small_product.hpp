@@ -53,6 +53,8 @@ struct SmallProductArguments {
   void* pointers[16] = {&at.a, &at.b, &at.start, &at.bias, &at.result, &m, &n, &k, &a_stride, &b_stride, &c_stride, &a_batch, &b_batch, &c_batch, &alpha, &beta};
 };
 
+/// The kernel for a product on this device; none where small_product() gives null.
+std::optional<SmallProductKernel> small_product_kernel(const CudaBackend& backend, const MatrixProduct& product);
 /// Its code is being compiled when this returns. Null for a product that it does not take, and on GPUs before compute capability 8.0.
 std::shared_ptr<SmallProduct> small_product(CudaBackend& backend, const MatrixProduct& product);
 

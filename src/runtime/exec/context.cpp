@@ -21,11 +21,11 @@
 namespace damo {
 namespace {
 
-constexpr std::int64_t kExpectedExtent = 1024;  // stands for an unknown one when layouts are predicted
+// Stand for unknown extents when layouts are predicted: kernels for the first, a large one, are compiled before the first call in any case; for the others as far as threads are left.
+constexpr std::int64_t kExpectedExtent = 1024, kOtherExtents[] = {64};
 
-Shape expected(Shape dims) {
-  std::replace(dims.begin(), dims.end(), kUnknown, kExpectedExtent);
-  return dims;
+bool has_unknown(const Program& program) {
+  return std::any_of(program.cells().begin(), program.cells().end(), [](const ProgramCell& cell) { return !cell.type.dims.is_known(); });
 }
 
 [[noreturn]] void refuse_target(std::size_t result, const Shape& made, const Shape& wanted) {
@@ -62,15 +62,16 @@ Context::Context(std::shared_ptr<Program> owner, ProfileRecorder* recorder, bool
       if (node.is_in_place(static_cast<int>(i))) borrowing_.push_back(node.outputs[i]);
     }
   }
-  make_thunks(predict(), around);
+  make_thunks(predict(kExpectedExtent), around);
 }
 
 Context::~Context() = default;
 
-/// Layouts as if every unknown extent were the same large one: those to compile for ahead of the first call. Gives the nodes that would hand their input on.
-std::vector<int> Context::predict() {
+/// Layouts as if every unknown extent were this one: those to compile for ahead of the first call. Gives the nodes that would hand their input on.
+std::vector<int> Context::predict(std::int64_t extent) {
   const auto declare = [&](int number) {
-    const Shape shape = expected(program_.cells()[static_cast<std::size_t>(number)].type.dims);
+    Shape shape = program_.cells()[static_cast<std::size_t>(number)].type.dims;
+    std::replace(shape.begin(), shape.end(), kUnknown, extent);
     CellAccess::set_layout(cell(number), shape, contiguous_strides(shape));
   };
   Binder binder(program_, cells_);
@@ -92,6 +93,7 @@ void Context::make_thunks(std::span<const int> passing, PendingKernels* around) 
   thunks_.resize(program_.nodes().size());
   foresights_.resize(program_.nodes().size());
   memory_.resize(program_.nodes().size());
+  std::vector<Guess> guesses;
   for (std::size_t i = 0; i < thunks_.size(); ++i) {
     const ProgramNode& node = program_.nodes()[i];
     if (node.is_view) continue;
@@ -103,6 +105,7 @@ void Context::make_thunks(std::span<const int> passing, PendingKernels* around) 
       contained_[i] = context.is_contained();
       are_thunks_repeatable_ &= context.is_repeatable();
       if (!thunks_[i]) throw GraphError("make_thunk gave an empty Thunk", "return a function to call, or override view_of for a view");
+      if (context.is_guessed() || context.code()) guesses.push_back({number, context.code()});
       if (!context.is_guessed() || std::binary_search(passing.begin(), passing.end(), number)) return;
       try {
         foresights_[i]([&](SpecKernel& kernel, const Layout& layout, std::int64_t) { return pending.add(program_, number, kernel, layout), false; });
@@ -111,8 +114,10 @@ void Context::make_thunks(std::span<const int> passing, PendingKernels* around) 
     });
   }
   is_repeatable_ &= are_thunks_repeatable_;
+  guess_further(guesses, pending);
   if (!own.is_empty()) {
     log(LogLevel::kDebug, "compiling for expected layouts: " + own.names());
+    if (const std::string names = own.maybe_names(); !names.empty()) log(LogLevel::kDebug, "and as far as threads are left, for other layouts: " + names);
     own.compile();
   }
   for (std::size_t i = 0; replays_ && i < thunks_.size(); ++i) {
@@ -121,6 +126,26 @@ void Context::make_thunks(std::span<const int> passing, PendingKernels* around) 
     }
   }
   program_.told_splits();
+}
+
+/// What may be compiled beside the kernels for expected layouts: kernels for other extents, and code that thunks have compiled at a first call.
+void Context::guess_further(std::span<const Guess> guesses, PendingKernels& pending) {
+  const auto add = [&](bool has_kernels, std::span<const int> passing) {
+    for (const Guess& guess : guesses) {
+      if (std::binary_search(passing.begin(), passing.end(), guess.node)) continue;
+      try {
+        if (guess.code) {
+          for (CompileRequest& request : guess.code()) pending.add_maybe(std::move(request));
+        } else if (!has_kernels) {
+          foresights_[static_cast<std::size_t>(guess.node)]([&](SpecKernel& kernel, const Layout& layout, std::int64_t count) { return pending.add_maybe(kernel, layout, count), false; });
+        }
+      } catch (const Error&) {  // what is wrong the call says
+      }
+    }
+  };
+  add(true, {});
+  if (!has_unknown(program_)) return;
+  for (const std::int64_t extent : kOtherExtents) add(false, predict(extent));
 }
 
 std::vector<Array> Context::call(std::span<const Array> inputs, std::span<Array> given_up) {

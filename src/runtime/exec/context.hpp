@@ -64,7 +64,12 @@ class Context {
     std::vector<int> placed;  // cells that look into the arena
   };
 
-  std::vector<int> predict();
+  std::vector<int> predict(std::int64_t extent);
+  struct Guess {
+    int node;
+    std::function<std::vector<CompileRequest>()> code;  ///< empty: its foresight tells
+  };
+  void guess_further(std::span<const Guess> guesses, PendingKernels& pending);
   void make_thunks(std::span<const int> passing, PendingKernels* around);
   void refuse_faults();
   void collect_new_values();

@@ -28,9 +28,23 @@ bool PendingKernels::add_unserved(const Program& program, int node, SpecKernel& 
   return false;
 }
 
+void PendingKernels::add_maybe(SpecKernel& kernel, const Layout& layout, std::int64_t count) {
+  if (kernel.is_served(layout, count)) return;
+  std::vector<Layout>& wanted = wanted_[&kernel];
+  if (std::any_of(wanted.begin(), wanted.end(), [&](const Layout& other) { return serves(other, layout, count); })) return;
+  wanted.push_back(layout);
+  maybe_.push_back(kernel.request(layout));
+}
+
 std::string PendingKernels::names() const {
   std::string names;
   for (const Item& item : items_) names += (names.empty() ? "" : ", ") + item.request.kernels.front();
+  return names;
+}
+
+std::string PendingKernels::maybe_names() const {
+  std::string names;
+  for (const CompileRequest& request : maybe_) names += (names.empty() ? "" : ", ") + request.kernels.front();
   return names;
 }
 
@@ -39,7 +53,7 @@ void PendingKernels::compile() {
   for (const Item& item : items_) requests.push_back(item.request);
   std::vector<std::shared_ptr<const LoadedModule>> modules;
   try {
-    modules = backend_.cache().get(requests);
+    modules = backend_.cache().get(requests, std::move(maybe_));
   } catch (CompileError& error) {
     for (const Item& item : items_) {
       if (error.source().find(item.request.source) != std::string::npos) error.add_where(item.program->describe(item.node));
@@ -48,6 +62,7 @@ void PendingKernels::compile() {
   }
   for (std::size_t i = 0; i < items_.size(); ++i) finish(items_[i], modules[i]);
   items_.clear();
+  maybe_.clear();
   wanted_.clear();
 }
 

@@ -24,9 +24,15 @@ class PendingKernels {
   void add(const Program& program, int node, SpecKernel& kernel, const Layout& layout);
   /// Only where no code that is there, or was asked for, serves the layout: what kernels compiled one by one, in this order, would come to. Gives whether some is there.
   bool add_unserved(const Program& program, int node, SpecKernel& kernel, const Layout& layout, std::int64_t count);
+  /// The kernel for a layout that another guess at unknown extents has, where none that was asked for serves it. Compiled beside the others, as far as threads are left (KernelCache::get).
+  void add_maybe(SpecKernel& kernel, const Layout& layout, std::int64_t count);
+  /// The same of other code.
+  void add_maybe(CompileRequest request) { maybe_.push_back(std::move(request)); }
   bool is_empty() const { return items_.empty(); }
   /// "damo_mean, damo_tanh"
   std::string names() const;
+  /// Of what add_maybe() was given.
+  std::string maybe_names() const;
   /// Throws the first CompileError, with the node that asked.
   void compile();
 
@@ -42,6 +48,7 @@ class PendingKernels {
   void finish(const Item& item, const std::shared_ptr<const LoadedModule>& module);
   Backend& backend_;
   std::vector<Item> items_;
+  std::vector<CompileRequest> maybe_;
   std::unordered_map<const SpecKernel*, std::vector<Layout>> wanted_;  // of kernels that several nodes have
 };
 
@@ -65,6 +72,7 @@ class NodeContext final : public ThunkContext {
     foresight_ = std::move(kernels);
     is_guessed_ = false;
   }
+  void foresee_code(std::function<std::vector<CompileRequest>()> code) override { code_ = std::move(code); }
   void foresee_memory(std::function<ThunkMemory()> memory) override { memory_ = std::move(memory); }
   void* fault_flag() override { return faults_.address(); }
   RepeatState& repeat_state() override { return repeat_state_; }
@@ -78,6 +86,7 @@ class NodeContext final : public ThunkContext {
   bool is_contained() const { return is_contained_; }
   /// Whether the thunk foresees with expected layouts too.
   bool is_guessed() const { return is_guessed_; }
+  const std::function<std::vector<CompileRequest>()>& code() const { return code_; }
 
  private:
   Program& program_;
@@ -90,6 +99,7 @@ class NodeContext final : public ThunkContext {
   RepeatState& repeat_state_;
   Foresight& foresight_;
   std::function<ThunkMemory()>& memory_;
+  std::function<std::vector<CompileRequest>()> code_;
 };
 
 }  // namespace damo

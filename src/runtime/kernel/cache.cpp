@@ -1,9 +1,13 @@
 #include "runtime/kernel/cache.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <functional>
+#include <list>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -12,6 +16,7 @@
 #include <damo/version.hpp>
 
 #include "runtime/kernel/include_digest.hpp"
+#include "runtime/kernel/of_this_process.hpp"
 #include "runtime/kernel/sha256.hpp"
 #include "runtime/kernel/source_dump.hpp"
 
@@ -45,6 +50,28 @@ std::string name_of(const CompileRequest& request) {
   return one ? request.kernels.front() : request.file_name;
 }
 
+/// Of a thread that asked for code: they may go on with what it does not wait for.
+class Helpers {
+ public:
+  /// Throws std::system_error if there are no more threads.
+  void begin(std::function<void()> work) {
+    helpers_.remove_if([](const Helper& helper) { return helper.has_ended->load(std::memory_order_acquire); });
+    auto has_ended = std::make_shared<std::atomic<bool>>(false);
+    std::jthread thread([has_ended, work = std::move(work)] {
+      work();
+      has_ended->store(true, std::memory_order_release);
+    });
+    helpers_.push_back({std::move(has_ended), std::move(thread)});
+  }
+
+ private:
+  struct Helper {
+    std::shared_ptr<std::atomic<bool>> has_ended;
+    std::jthread thread;
+  };
+  std::list<Helper> helpers_;
+};
+
 }  // namespace
 
 /// is_done and module are guarded by the cache's mutex; the rest is the business of the call that made the entry.
@@ -53,19 +80,29 @@ struct KernelCache::Entry {
   std::optional<std::string> includes;  // include_digest; null: the code is not kept
   std::size_t hash = 0;
   std::string key;
+  pid_t process = getpid();
   bool is_done = false;
   Module module;
   std::exception_ptr error;
 };
 
+/// What one get() has to compile.
+struct KernelCache::Wave {
+  std::vector<EntryPointer> misses;
+  std::vector<CompileRequest> maybe;
+  std::atomic<std::size_t> next = 0, next_maybe = 0, left = 0;  // left: misses that are not finished
+};
+
 KernelCache::KernelCache(Backend& backend) : backend_(backend) {}
-KernelCache::~KernelCache() = default;
+KernelCache::~KernelCache() { settle(); }
 
 KernelCache::Module KernelCache::get(const CompileRequest& request) {
   return std::move(get(std::span(&request, 1)).front());
 }
 
-std::vector<KernelCache::Module> KernelCache::get(std::span<const CompileRequest> requests) {
+std::vector<KernelCache::Module> KernelCache::get(std::span<const CompileRequest> requests) { return get(requests, {}); }
+
+std::vector<KernelCache::Module> KernelCache::get(std::span<const CompileRequest> requests, std::vector<CompileRequest> maybe) {
   std::vector<EntryPointer> entries(requests.size()), own;
   own.reserve(requests.size());  // so that no entry is made that is not in it
   try {
@@ -74,11 +111,14 @@ std::vector<KernelCache::Module> KernelCache::get(std::span<const CompileRequest
       entries[i] = find_or_insert(requests[i], inserted);
       if (inserted) own.push_back(entries[i]);
     }
-    std::vector<EntryPointer> misses = own;
-    std::erase_if(misses, [&](const EntryPointer& entry) { return load_from_disk(*entry); });
+    const auto wave = std::make_shared<Wave>();
+    wave->misses = own;
+    wave->maybe = std::move(maybe);
+    std::erase_if(wave->misses, [&](const EntryPointer& entry) { return load_from_disk(*entry); });
     // The longest first, so that none of them is begun when the others have ended.
-    std::stable_sort(misses.begin(), misses.end(), [](const EntryPointer& a, const EntryPointer& b) { return a->request.source.size() > b->request.source.size(); });
-    compile_all(misses);
+    std::stable_sort(wave->misses.begin(), wave->misses.end(), [](const EntryPointer& a, const EntryPointer& b) { return a->request.source.size() > b->request.source.size(); });
+    std::stable_sort(wave->maybe.begin(), wave->maybe.end(), [](const CompileRequest& a, const CompileRequest& b) { return a.source.size() > b.source.size(); });
+    compile_all(wave);
   } catch (...) {  // no memory to go on; whoever waits for an entry must not wait for ever
     for (const EntryPointer& entry : own) finish(*entry, nullptr, std::current_exception());
     throw;
@@ -110,6 +150,10 @@ KernelCache::EntryPointer KernelCache::find_or_insert(const CompileRequest& requ
   const auto [first, last] = entries_.equal_range(hash);
   for (auto at = first; at != last; ++at) {
     if (!includes || !equal(at->second->request, request) || at->second->includes != includes) continue;
+    if (!at->second->is_done && at->second->process != getpid()) {  // fork() was called while a thread, which is not in this process, compiled it
+      entries_.erase(at);
+      break;
+    }
     ++statistics_.memory_hits;
     return at->second;
   }
@@ -258,20 +302,63 @@ KernelCache::Module KernelCache::load_own(const CompileRequest& request, std::st
   return module;
 }
 
-void KernelCache::compile_all(std::span<const EntryPointer> misses) {
-  if (misses.empty()) return;
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i; (i = next++) < misses.size();) compile(*misses[i]);
-  };
-  const std::size_t useful = static_cast<std::size_t>(std::max(backend_.compiler().threads(), 1));
-  std::vector<std::jthread> helpers;
+void KernelCache::compile_all(const std::shared_ptr<Wave>& wave) {
+  const std::size_t count = wave->misses.size();
+  if (count == 0) return;
+  wave->left = count;
+  std::size_t i = wave->next++;  // this thread's first: a helper that took the only one would leave it idle, and no thread for `maybe`
+  const std::size_t useful = std::min(static_cast<std::size_t>(std::max(backend_.compiler().threads(), 1)), count + wave->maybe.size());
+  thread_local OfThisProcess<Helpers> helpers;
   try {
-    while (helpers.size() + 1 < std::min(useful, misses.size())) helpers.emplace_back(work);
+    for (std::size_t begun = 1; begun < useful; ++begun) {
+      {
+        const std::lock_guard lock(mutex_);
+        ++helpers_;
+      }
+      try {
+        helpers->begin([this, wave] { help(*wave); });
+      } catch (...) {
+        const std::lock_guard lock(mutex_);
+        --helpers_;
+        throw;
+      }
+    }
   } catch (const std::exception&) {
     // No more threads, or no memory for one: those that there are, and this one, do it all.
   }
-  work();
+  for (; i < count; i = wave->next++) {
+    compile(*wave->misses[i]);
+    --wave->left;
+  }
+}
+
+/// In a thread of its own.
+void KernelCache::help(Wave& wave) {
+  for (std::size_t i; (i = wave.next++) < wave.misses.size();) {
+    compile(*wave.misses[i]);
+    --wave.left;
+  }
+  for (std::size_t i; wave.left > 0 && (i = wave.next_maybe++) < wave.maybe.size();) compile_maybe(wave.maybe[i]);
+  const std::lock_guard lock(mutex_);
+  --helpers_;
+  finished_.notify_all();  // under the lock: who waits may be about to destroy this
+}
+
+/// Another thread that asks for it meanwhile waits for it, as for any other; if it fails that thread tries again, and has the error.
+void KernelCache::compile_maybe(const CompileRequest& request) {
+  EntryPointer entry;
+  try {
+    bool inserted = false;
+    entry = find_or_insert(request, inserted);
+    if (inserted && !load_from_disk(*entry)) compile(*entry);
+  } catch (...) {
+    if (entry) finish(*entry, nullptr, std::current_exception());
+  }
+}
+
+void KernelCache::settle() {
+  std::unique_lock lock(mutex_);
+  finished_.wait(lock, [&] { return helpers_ == 0; });
 }
 
 std::string KernelCache::finding_key(const std::string& text) {

@@ -37,6 +37,11 @@ class KernelCache {
   /// As get() for each, in order; misses are compiled on up to compiler().threads() threads. All of them are finished
   /// before the error of the first that failed is thrown.
   std::vector<Module> get(std::span<const CompileRequest> requests);
+  /// The same, and while any of them is compiled those of `maybe`, which may be asked for soon, on threads that would do nothing else. None of these is waited for, and none begins once
+  /// the others are there; what fails of them says so when it is asked for.
+  std::vector<Module> get(std::span<const CompileRequest> requests, std::vector<CompileRequest> maybe);
+  /// Waits for what get() has begun of `maybe`.
+  void settle();
   /// The request's code, loaded for the caller alone: its variables are no other's. From the disk or the compiler. log, if
   /// it is not null, gets the compiler's warnings, also where the code came from the disk.
   Module load_own(const CompileRequest& request, std::string* log = nullptr);
@@ -68,7 +73,10 @@ class KernelCache {
   bool load_from_disk(Entry& entry);
   void compile(Entry& entry);
   CompiledCode compile(const CompileRequest& request, const std::string& key);
-  void compile_all(std::span<const EntryPointer> misses);
+  struct Wave;
+  void compile_all(const std::shared_ptr<Wave>& wave);
+  void help(Wave& wave);
+  void compile_maybe(const CompileRequest& request);
   Module load(std::span<const std::byte> bytes, const std::string& name);
   std::string finding_key(const std::string& text);
   DiskCache& disk();
@@ -78,6 +86,7 @@ class KernelCache {
   std::condition_variable finished_;
   std::unordered_multimap<std::size_t, EntryPointer> entries_;  // by hash of the request
   CacheStatistics statistics_;
+  int helpers_ = 0;  // threads that may still compile
   std::mutex disk_mutex_;
   std::unique_ptr<DiskCache> disk_;
 };

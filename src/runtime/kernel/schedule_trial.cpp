@@ -1,8 +1,5 @@
 #include "runtime/kernel/schedule_trial.hpp"
 
-#include <sys/types.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <condition_variable>
 #include <cstdio>
@@ -15,6 +12,7 @@
 
 #include "graph/base/environment.hpp"
 #include "runtime/kernel/cache.hpp"
+#include "runtime/kernel/of_this_process.hpp"
 #include "runtime/kernel/sha256.hpp"
 
 namespace damo {
@@ -45,8 +43,6 @@ std::string microseconds(double milliseconds) {
 /// The thread beside one that launches, while there is something to do.
 class Beside {
  public:
-  const pid_t process = getpid();
-
   void add(std::chrono::milliseconds patience, std::function<void()> work) {
     const std::lock_guard lock(mutex_);
     pieces_.push_back({Clock::now() + patience, std::move(work)});
@@ -87,25 +83,11 @@ class Beside {
   std::jthread thread_;  // the last member, so that it ends before the others do
 };
 
-/// A process that fork() made has none of these threads, and would wait for them for ever: there what it has of them is left as it is.
-struct BesideThisThread {
-  std::unique_ptr<Beside> beside;
-  BesideThisThread() = default;
-  BesideThisThread(const BesideThisThread&) = delete;
-  BesideThisThread& operator=(const BesideThisThread&) = delete;
-  ~BesideThisThread() { leave_in_child(); }
-  void leave_in_child() {
-    if (beside && beside->process != getpid()) static_cast<void>(beside.release());
-  }
-};
-
 }  // namespace
 
 void do_beside(std::chrono::milliseconds patience, std::function<void()> work) {
-  thread_local BesideThisThread own;
-  own.leave_in_child();
-  if (!own.beside) own.beside = std::make_unique<Beside>();
-  own.beside->add(patience, std::move(work));
+  thread_local OfThisProcess<Beside> beside;
+  beside->add(patience, std::move(work));
 }
 
 std::vector<Layout> short_list(std::vector<ScheduleGuess> guesses, const TrialRules& rules) {

@@ -86,12 +86,7 @@ std::string source_of(const MatrixProduct& product) {
 class GeneratedProduct final : public PreparedProduct {
  public:
   GeneratedProduct(Backend& backend, const MatrixProduct& product) : backend_(backend), product_(product) {
-    CompileRequest request;
-    request.source = source_of(product);
-    request.kind = SourceKind::kCudaC;
-    request.file_name = "matrix_product.cu";
-    request.kernels = {"matrix_product"};
-    module_ = backend.cache().get(request);
+    module_ = backend.cache().get(generated_product_code(product));
     kernel_ = module_->kernel("matrix_product");
     const auto share = [](std::int64_t count, std::int64_t each) { return std::max<std::int64_t>((count + each - 1) / each, 1); };
     config_.grid = {share(product.n, kColumns), std::min<std::int64_t>(share(product.m, kRows), 65535), std::min<std::int64_t>(std::max<std::int64_t>(product.batches, 1), 65535)};
@@ -127,6 +122,15 @@ class GeneratedProduct final : public PreparedProduct {
 };
 
 }  // namespace
+
+CompileRequest generated_product_code(const MatrixProduct& product) {
+  CompileRequest request;
+  request.source = source_of(product);
+  request.kind = SourceKind::kCudaC;
+  request.file_name = "matrix_product.cu";
+  request.kernels = {"matrix_product"};
+  return request;
+}
 
 std::shared_ptr<PreparedProduct> generated_product(Backend& backend, const MatrixProduct& product) {
   return std::make_shared<GeneratedProduct>(backend, product);

@@ -9,6 +9,8 @@
 
 namespace damo {
 
+/// What computes it.
+CompileRequest generated_product_code(const MatrixProduct& product);
 /// Compiles, or takes from the kernel cache, at once. For a product without bias and activation.
 std::shared_ptr<PreparedProduct> generated_product(Backend& backend, const MatrixProduct& product);
 

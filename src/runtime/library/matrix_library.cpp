@@ -24,6 +24,11 @@ DType MatrixLibrary::computes_as(DType operands) const {
   return is_float8(operands) ? float32 : operands;  // Damo's own kernels do not read them
 }
 
+std::vector<CompileRequest> MatrixLibrary::code(const MatrixProduct& product) const {
+  if (has(product.operands)) return engine_->code(product);
+  return {generated_product_code(product)};
+}
+
 std::shared_ptr<PreparedProduct> MatrixLibrary::prepare(const MatrixProduct& product) {
   {
     const std::lock_guard lock(mutex_);

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "runtime/backend.hpp"
 #include "runtime/library/matrix_product.hpp"
@@ -24,6 +25,8 @@ class MatrixLibrary final : public Companion {
   DType computes_as(DType operands) const;
   /// Whether the library computes in this dtype, so that operands whose order it does not take are better copied.
   bool has(DType operands) const { return engine_ && engine_->computes_as(operands).has_value(); }
+  /// Code of Damo's own that prepare() would have compiled, as far as that is known without opening a library.
+  std::vector<CompileRequest> code(const MatrixProduct& product) const;
   /// Null only for one with bias or activation, which are left to the caller then. The last kMost are kept.
   std::shared_ptr<PreparedProduct> prepare(const MatrixProduct& product);
 

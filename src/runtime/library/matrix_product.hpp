@@ -10,10 +10,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <damo/dtype.hpp>
 
 namespace damo {
+
+struct CompileRequest;  // runtime/backend.hpp
 
 /// What a product's elements become. No relu: cuBLASLt's gives 0 for NaN.
 enum class Activation : std::uint8_t {
@@ -73,6 +76,8 @@ class MatrixEngine {
   virtual std::optional<DType> computes_as(DType operands) const = 0;
   /// Whether a bias and activations cost nothing there; else they are better left to a kernel that does more beside.
   virtual bool has_epilogues(DType operands) const = 0;
+  /// Code of Damo's own that prepare() would begin to compile beside what the library has. Opens no library.
+  virtual std::vector<CompileRequest> code(const MatrixProduct&) { return {}; }
   /// Null for a product that it does not take.
   virtual std::shared_ptr<PreparedProduct> prepare(const MatrixProduct& product) = 0;
 };

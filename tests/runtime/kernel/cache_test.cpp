@@ -1,5 +1,8 @@
 #include "runtime/kernel/cache.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <fstream>
 #include <thread>
@@ -115,6 +118,47 @@ TEST_F(KernelCacheTest, CompilesTheMissesOfOneCallOnSeveralThreads) {
   for (int i = 0; i < 9; ++i) EXPECT_EQ(text_of(modules[i]), "code of " + std::to_string(i / 2));
   EXPECT_EQ(backend_.counting.compiles, 5);
   EXPECT_EQ(backend_.counting.most_running, 3);
+}
+
+TEST_F(KernelCacheTest, CompilesWhatMayBeWantedOnThreadsThatAreLeft) {
+  backend_.counting.delay = std::chrono::milliseconds(100);
+  backend_.counting.thread_count = 4;
+  const auto begin = std::chrono::steady_clock::now();
+  backend_.cache().get(std::vector<CompileRequest>{{.source = "a"}, {.source = "b"}}, {{.source = "c"}, {.source = "wrong d"}, {.source = "b"}});
+  backend_.cache().get({.source = "c"});
+  EXPECT_EQ(backend_.counting.most_running, 4) << "beside those that were asked for";
+  EXPECT_THROW(backend_.cache().get({.source = "wrong d"}), CompileError) << "its own, as if nobody had tried before";
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(2 * 100 + 90));
+  backend_.cache().settle();
+  EXPECT_EQ(backend_.counting.compiles, 5);
+}
+
+TEST_F(KernelCacheTest, CompilesNothingThatMayBeWantedWhereNoThreadIsLeft) {
+  backend_.counting.delay = std::chrono::milliseconds(50);
+  const std::vector<CompileRequest> maybe = {{.source = "c"}, {.source = "d"}};
+  backend_.counting.thread_count = 1;
+  backend_.cache().get(std::vector<CompileRequest>{{.source = "a"}, {.source = "b"}}, maybe);
+  backend_.counting.thread_count = 4;
+  backend_.cache().get(std::vector<CompileRequest>{{.source = "a"}, {.source = "b"}}, maybe);  // no compiler runs
+  backend_.cache().settle();
+  EXPECT_EQ(backend_.counting.compiles, 2);
+}
+
+TEST_F(KernelCacheTest, AChildOfForkCompilesWhatAThreadOfItsParentWasCompiling) {
+  backend_.counting.delay = std::chrono::milliseconds(300);
+  backend_.counting.thread_count = 2;
+  std::jthread parent([&] { backend_.cache().get(std::vector<CompileRequest>{{.source = "a"}}, {{.source = "b"}}); });
+  while (backend_.counting.running < 2) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);  // a child that waits for its parent's thread ends
+    _exit(text_of(backend_.cache().get({.source = "b"})) == "code of b" ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  parent.join();
+  backend_.cache().settle();
 }
 
 TEST_F(KernelCacheTest, ThrowsTheFirstErrorWhenAllAreDone) {
