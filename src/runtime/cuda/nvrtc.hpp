@@ -36,7 +36,7 @@ class NvrtcCompiler : public Compiler {
 
   int architecture_;
   std::string stamp_;
-  mutable std::atomic<bool> minimal_{true};  // until NVRTC turns out not to know the option
+  mutable std::atomic<bool> minimal_{true}, splits_{true};  // until NVRTC turns out not to know the option
 };
 
 }  // namespace damo::cuda_backend

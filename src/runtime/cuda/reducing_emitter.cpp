@@ -16,6 +16,7 @@ namespace {
 
 /// Of what the text declares and this kernel does not need: warnings are for the user's own text, which stands before.
 constexpr const char* kNoWarnings = "#pragma nv_diag_suppress 177\n";
+constexpr int kFewElements = 4;  // of a row, that a thread has
 
 }  // namespace
 
@@ -361,6 +362,7 @@ std::string CudaReducingEmitter::call(int value) const {
 /// go both ways, and their places are numbers that the compiler knows.
 std::set<int> CudaReducingEmitter::sought_by(const Passes::Pass& pass) const {
   std::set<int> sought;
+  if (layout_.whole && layout_.items * layout_.vector <= kFewElements) return sought;  // to compare each takes less than a branch, and compiles sooner
   for (int value : pass.steps) {
     if (const int compared = compared_with_place(value); compared >= 0 && rows() && layout_.vector > 1 && !has_runs()) sought.insert(compared);
   }
