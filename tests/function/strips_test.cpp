@@ -115,6 +115,51 @@ TEST(StripsOnCpu, StreamRowsThatWereReduced) {
   }
 }
 
+/// Rows that share weights go through the last pass some together; one row alone has nobody to share with.
+void rows_together_are_as_rows_alone(const Function& f, const Array& x, const Array& residual, const Array& weight, const Array& bias) {
+  const Results all = f(x, residual, weight, bias);
+  const std::int64_t batches = x.shape()[0], rows = x.shape()[1];
+  for (std::int64_t row = 0; row < rows; row += row < 20 || row + 20 > rows ? 1 : 7) {
+    const std::int64_t batch = row % batches;
+    const std::vector<Slice> place{{batch, batch + 1}, {row, row + 1}};
+    const Results alone = f(x.slice(place), residual.slice(place), weight, bias);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const Array expected = contiguous(alone[i]), got = contiguous(all[i].slice(place));
+      ASSERT_EQ(std::memcmp(expected.data(), got.data(), expected.nbytes()), 0) << "result " << i << ", batch " << batch << ", row " << row << " of " << to_string(x.shape());
+    }
+  }
+}
+
+TEST(StripsOnCpu, RowsThatShareWeightsAreAsRowsAlone) {
+  for (const DType dtype : {float32, bfloat16}) {
+    const Variable x = tensor3("x", dtype), residual = tensor3("residual", dtype), weight = vector("weight", dtype), bias = vector("bias", dtype);
+    const Variable average = mean(x, 2, keepdims), centred = x - average, norm = centred * rsqrt(mean(sqr(centred), 2, keepdims) + 1e-5) * weight + bias;
+    const Function f = function({x, residual, weight, bias}, {norm + residual, average}, on_cpu());
+    for (const std::int64_t length : {1, 511, 4096, 4099, 9001, 70000}) {
+      for (const std::int64_t rows : {3, 67}) {
+        // Rows of a wider array, so that two axes are kept and most rows begin within a line of the cache.
+        const Array wide = astype(Array::from(counting(2 * rows * (length + 3), 1000), cpu()) * 0.001 - 0.4, dtype).reshape({2, rows, length + 3});
+        const Array given = wide.slice({{}, {}, {3, length + 3}}), added = wide.slice({{}, {}, {1, length + 1}});
+        const Array by = wide.slice({{0, 1}, {0, 1}, {0, length}}).reshape({length});
+        rows_together_are_as_rows_alone(f, given, added, by, by);
+      }
+    }
+  }
+}
+
+TEST(StripsOnCpu, RowsThatShareWeightsAndGoPastTheCachesAreAsRowsAlone) {
+  SKIP_WHERE_CACHES_HOLD_ALL();
+  const Variable x = tensor3("x"), residual = tensor3("residual"), weight = vector("weight"), bias = vector("bias");
+  const Variable average = mean(x, 2, keepdims), centred = x - average, norm = centred * rsqrt(mean(sqr(centred), 2, keepdims) + 1e-5) * weight + bias;
+  const Function f = function({x, residual, weight, bias}, {norm + residual, average}, on_cpu());
+  for (const std::int64_t length : {4096, 8195}) {
+    const std::int64_t rows = static_cast<std::int64_t>(bytes_past_caches() / sizeof(float)) / length / 2 + 5;
+    const Array given = (Array::from(counting(2 * rows * length, 1000), cpu()) * 0.001 - 0.4).reshape({2, rows, length});
+    const Array as_float = astype(given, float32), by = contiguous(as_float.slice({{0, 1}, {1, 2}})).reshape({length});
+    rows_together_are_as_rows_alone(f, as_float, as_float, by, by);
+  }
+}
+
 TEST(StripsOnCpu, StreamRowsWithARepeatedColumnAndOddStarts) {
   const std::int64_t rows = 3001, columns = 16 * 209;  // rows that are no multiple of a strip
   const Variable x = matrix("x"), y = input({float32, {kUnknown, 1}}, "y");

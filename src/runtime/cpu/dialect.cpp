@@ -97,6 +97,7 @@ class CpuDialect final : public Dialect {
   }
 
   Layout share_rows(const KernelSpec& spec, Layout layout, const Geometry& geometry, const Processors&) const override {
+    if (!spec.scans() && !joins_in_one_pass(spec)) mark_every_row(layout, geometry, spec.input_count());
     layout.lanes = spec.scans() ? kScanLanes : cpu_lanes(spec, layout, geometry.reduced.extents[-1]);
     layout.whole = layout.form == Form::kRows && !spec.scans() && !spec.users_text && CpuReducingEmitter::holds(spec, geometry.reduced.count);
     if (spec.joins_across()) return layout;

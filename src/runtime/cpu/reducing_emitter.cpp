@@ -89,8 +89,8 @@ void CpuReducingEmitter::emit_users_kernels() {
   }
 }
 
-/// The beginning of one kernel: a loop over tasks.
-void CpuReducingEmitter::begin(const std::string& name) {
+/// The beginning of one kernel: a loop over tasks, unless it goes through those from `first` to `last` together.
+void CpuReducingEmitter::begin(const std::string& name, bool task_by_task) {
   if (spec_.users_text) {
     line("DAMO_FUNCTION void of_" + name + "(const Arguments& a, i64 first, i64 last) {");
   } else {
@@ -105,7 +105,7 @@ void CpuReducingEmitter::begin(const std::string& name) {
     const std::string any = passes_.is_element(i) ? "a.n > 0 && a.length > 0" : "a.n > 0";  // an array over rows without elements may have none
     line("  const " + type + " v" + n + " = " + any + " ? " + type + "(a.p" + n + "[0]) : " + type + "(0);");
   }
-  line("  for (i64 task = first; task < last; ++task) {");
+  if (task_by_task) line("  for (i64 task = first; task < last; ++task) {");
 }
 
 /// The end of one kernel, behind its loop over tasks.
@@ -128,14 +128,14 @@ std::string CpuReducingEmitter::pointer_type(int i) const {
 
 /// The stride between neighbouring rows; empty for 1.
 std::string CpuReducingEmitter::kept_step(int i) const {
-  if (is_scalar(access(i))) return "0";
+  if (is_scalar(access(i)) || access(i) == Access::kEveryRow) return "0";
   return columns() && access(i) == Access::kRow ? "" : "a.k" + number(i) + "[" + number(layout_.rank - 1) + "]";
 }
 
 /// The stride between neighbours of the loop that vectorises; empty for 1.
 std::string CpuReducingEmitter::inner_step(int i) const {
   if (columns()) return kept_step(i);
-  if (access(i) == Access::kRow) return "";
+  if (is_contiguous(i)) return "";
   return access(i) == Access::kRepeat || is_scalar(access(i)) ? "0" : "a.r" + number(i) + "[" + number(layout_.reduced_rank - 1) + "]";
 }
 
@@ -151,7 +151,7 @@ void CpuReducingEmitter::emit_row_start(const std::string& indent, const std::st
     if (is_scalar(access(i)) && !spec_.is_output(i)) continue;
     const std::string n = number(i);
     std::string sum = "a.p" + n;
-    if (!is_scalar(access(i))) {
+    if (!is_scalar(access(i)) && access(i) != Access::kEveryRow) {
       for (int axis = 0; axis < axes; ++axis) sum += " + c" + number(axis) + " * a.k" + n + "[" + number(axis) + "]";
       if (!column.empty()) sum += " + " + product(column, kept_step(i));
     }
@@ -191,7 +191,7 @@ void CpuReducingEmitter::emit_reduced_offsets(const std::string& indent, const s
     std::string sum = "r" + number(i);
     if (access(i) != Access::kRepeat && access(i) != Access::kScalar) {
       for (int axis = 0; axis < axes; ++axis) {
-        const bool unit = axis == layout_.reduced_rank - 1 && !columns() && access(i) == Access::kRow;
+        const bool unit = axis == layout_.reduced_rank - 1 && !columns() && is_contiguous(i);
         sum += " + " + product("q" + number(axis), unit ? "" : "a.r" + number(i) + "[" + number(axis) + "]");
       }
     }
@@ -374,6 +374,7 @@ void CpuReducingEmitter::emit_row_results(const std::string& indent, const std::
 }
 
 void CpuReducingEmitter::emit_rows() {
+  if (has_bands()) return emit_bands();
   begin(entry_name(spec_));
   for (int value = 0; value < static_cast<int>(kept_in_.size()); ++value) {
     if (kept_in_[static_cast<std::size_t>(value)] == kHeld) line("    alignas(64) " + value_type(steps_.dtype(value)) + " held" + number(value) + "[" + number(kCpuHeldBytes / static_cast<int>(kept_bytes(spec_))) + "];");

@@ -10,6 +10,7 @@
 // The text of a user's CUDA C is the same, in functions that kernels behind it call, a task a block (users_text.hpp).
 //
 // A partial value takes few elements before it is joined with others, so that the error of a sum grows slowly.
+// Of rows that share arrays, as the weights of a norm, several go through the last pass together, so that these are read once for all of them (row_bands.cpp).
 // A value that a later pass needs is held in an array of the task if it fits (Layout::whole); else it is kept where an output's row will be, if there is
 // one of its type; else it is made again.
 #pragma once
@@ -47,7 +48,7 @@ class CpuReducingEmitter {
   void emit_finish_across();
   void emit_head();
   void emit_users_kernels();
-  void begin(const std::string& name);
+  void begin(const std::string& name, bool task_by_task = true);
   void end();
   std::string storing(int output, const std::string& target, const StepPrinter::Name& names, bool to_strip = false) const;
   void emit_row_start(const std::string& indent, const std::string& number, int axes, const std::string& column);
@@ -61,6 +62,10 @@ class CpuReducingEmitter {
   void emit_element(const std::string& indent, const std::string& index, const std::string& place, const Passes::Pass& pass, const std::string& prefixes = {}, bool to_strip = false);
   bool streams(const Passes::Pass& pass) const;
   bool has_strips() const;
+  bool has_bands() const;
+  void emit_bands();
+  void emit_band_size();
+  std::vector<int> row_values() const;
   void emit_strips(const std::string& indent, const std::string& count, const std::string& before, const Passes::Pass& pass);
   std::string head_of(int output) const;
   const Passes::Pass* asks_ahead() const;
@@ -93,6 +98,8 @@ class CpuReducingEmitter {
   std::string inner_step(int parameter) const;
   std::string row_name(int value) const { return columns() && !is_scalar_input(value) ? local_name(value) + "[k]" : local_name(value); }
   std::string name(int value) const { return passes_.is_element(value) ? local_name(value) : row_name(value); }
+  /// Whether neighbours in a row are neighbours in memory.
+  bool is_contiguous(int parameter) const { return access(parameter) == Access::kRow || access(parameter) == Access::kEveryRow; }
   bool is_scalar_input(int value) const { return value < spec_.input_count() && is_scalar(access(value)); }
   int parameter_of(int output) const { return spec_.input_count() + output; }
   template <class Do>

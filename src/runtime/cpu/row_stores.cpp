@@ -34,12 +34,12 @@ std::string CpuReducingEmitter::head_of(int output) const {
   return "i64((0 - u64(e" + number(parameter) + ")) % 64) / " + number(static_cast<int>(itemsize(spec_.parameter_dtype(parameter))));
 }
 
-/// Asks for the row behind this one while a pass is busy with arithmetic, or else while it stores past the caches: memory would be idle in the one, and in the
+/// Asks for the row behind this one, or for its like in the band behind, while a pass is busy with arithmetic, or else while it stores past the caches: memory would be idle in the one, and in the
 /// other the fetching by the processor itself does not keep up.
 void CpuReducingEmitter::emit_ahead(const std::string& indent, const std::string& before, const Passes::Pass& pass) {
   if (&pass != asks_ahead()) return;
   for (int input : passes_.all()[0].inputs) {
-    if (access(input) == Access::kRow && !spec_.is_ordinals(input)) line(indent + "  if (ahead) prefetch_strip(r" + number(input) + " + " + kept_step(input) + " + " + before + "j);");
+    if (access(input) == Access::kRow && !spec_.is_ordinals(input)) line(indent + "  if (ahead) prefetch_strip(r" + number(input) + " + " + (has_bands() ? "band * " : "") + kept_step(input) + " + " + before + "j);");
   }
 }
 
@@ -76,25 +76,27 @@ void CpuReducingEmitter::emit_strips(const std::string& indent, const std::strin
   line(indent + "}");
 }
 
-/// So many elements from e0, e1, ... on, of a pass that joins nothing.
+/// So many elements from e0, e1, ... on, of a pass that joins nothing; of rows in bands those of the window at hand, which the first whole line begins too.
 void CpuReducingEmitter::emit_stores(const std::string& indent, const std::string& count, const std::string& before, const Passes::Pass& pass) {
-  const bool strips = streams(pass);
-  line(indent + "i64 j = 0;");
+  const bool strips = streams(pass), in_windows = strips && has_bands();
+  const std::string stop = in_windows ? "stop" : count;
+  if (!in_windows) line(indent + "i64 j = 0;");
   if (strips) {
     // Up to a place from which all outputs are whole lines, and behind the lines, element by element.
     std::string same = "a.fast & 2 && " + count + " >= " + number(kWorthStrips);
     for (int output : pass.stores) same += output == pass.stores[0] ? "" : " && " + head_of(output) + " == head";
     line(indent + "const i64 head = " + head_of(pass.stores[0]) + ";");
     line(indent + "const bool in_strips = " + same + ";");
-    line(indent + "for (i64 until = in_strips ? head : " + count + ";; until = " + count + ") {");
+    if (in_windows) line(indent + "const i64 behind = head + window + width, stop = behind < " + count + " ? behind : " + count + ";\n" + indent + "i64 j = window > 0 ? head + window : 0;");
+    line(indent + "for (i64 until = in_strips ? head : " + stop + ";; until = " + stop + ") {");
   }
   line(kVectoriseStores);
-  line(indent + "for (; j < " + (strips ? "until" : count) + "; ++j) {");
+  line(indent + "for (; j < " + (strips ? "until" : stop) + "; ++j) {");
   emit_element(indent + "  ", "j", before + "j", pass);
   line(indent + "}");
   if (!strips) return;
-  line(indent + "if (until == " + count + ") break;");
-  emit_strips(indent, count, before, pass);
+  line(indent + "if (until == " + stop + ") break;");
+  emit_strips(indent, stop, before, pass);
   line(indent + "}");
 }
 

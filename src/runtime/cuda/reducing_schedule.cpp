@@ -435,15 +435,6 @@ int resident_across(const KernelSpec& spec, const Layout& layout, const Processo
   return std::max(std::min(threads / reducing_block(layout), in_shared), 1);
 }
 
-/// Inputs that all rows share stay in the caches.
-void mark_shared_inputs(const KernelSpec& spec, Layout& layout, const Geometry& geometry) {
-  for (int i = 0; layout.form == Form::kRows && geometry.count > 1 && i < spec.input_count(); ++i) {
-    Access& access = layout.access[static_cast<std::size_t>(i)];
-    const Strides& across = geometry.strides[static_cast<std::size_t>(i)];
-    if (access == Access::kRow && std::all_of(across.begin(), across.end(), [](std::int64_t s) { return s == 0; })) access = Access::kEveryRow;
-  }
-}
-
 /// 32-bit words of what a scan joins.
 int joined_words(const KernelSpec& spec) {
   int words = 0;
@@ -627,7 +618,7 @@ int reducing_block(const Layout& layout) {
 
 /// How elements are moved: so many at a time, and what a row does at its ends.
 static void move_in_vectors(const KernelSpec& spec, Layout& layout, const Geometry& geometry) {
-  mark_shared_inputs(spec, layout, geometry);
+  mark_every_row(layout, geometry, spec.input_count());
   layout.vector = vector_of(spec, layout, geometry);
   layout.ends = has_whole_vectors(spec, layout, geometry, layout.vector) ? Ends::kVectors : Ends::kAnywhere;
 }

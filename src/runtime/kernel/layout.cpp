@@ -169,6 +169,13 @@ Layout classify_reducing(const Geometry& geometry) {
   return layout;
 }
 
+void mark_every_row(Layout& layout, const Geometry& geometry, int inputs) {
+  if (layout.form != Form::kRows || geometry.count < 2) return;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(inputs); ++i) {
+    if (layout.access[i] == Access::kRow && is_zero(geometry.strides[i])) layout.access[i] = Access::kEveryRow;
+  }
+}
+
 namespace {
 
 constexpr std::int64_t kSmallCount = 1 << 16;  // below it a compile costs more than thousands of slower calls

@@ -104,6 +104,8 @@ struct Geometry : CollapsedAxes {  // of the axes that are kept
 Layout classify(const Geometry& geometry, int first_output);
 /// Of a kernel that reduces: form, ranks, width and access; the rest is the target's choice (Dialect::adapt).
 Layout classify_reducing(const Geometry& geometry);
+/// Of the first `inputs` arrays those that all of several rows share become Access::kEveryRow: they stay in the caches.
+void mark_every_row(Layout& layout, const Geometry& geometry, int inputs);
 
 /// Whether code for `code` runs data of `data` at no loss worth a compile: dense as row, scalar as repeat; anything as
 /// strided where count is small. The geometry must then be re-made to the code's rank.

@@ -90,6 +90,23 @@ TEST(Classify, GoesWideFromTwoToThe31) {
   EXPECT_EQ(text_of({1 << 20, 1 << 12}, {{{1 << 20, 1 << 12}, {0, 0}}}), "r1 wide scalar dense");
 }
 
+/// Of sums over the last axis: the access of each array that is read.
+std::vector<Access> shared_by_rows(const Shape& space, const std::vector<Operand>& inputs) {
+  std::vector<ArrayLayout> arrays;
+  for (const Operand& operand : inputs) arrays.push_back({&operand.shape, &operand.strides});
+  const Geometry geometry(space, arrays, std::uint32_t{1} << (space.rank() - 1));
+  Layout rows = classify_reducing(geometry);
+  mark_every_row(rows, geometry, static_cast<int>(inputs.size()));
+  return rows.access;
+}
+
+TEST(MarkEveryRow, NamesWhatAllOfSeveralRowsShare) {
+  using enum Access;
+  EXPECT_EQ(shared_by_rows({5, 8}, {{{5, 8}}, {{8}}, {{5, 1}}}), (std::vector<Access>{kRow, kEveryRow, kRepeat}));
+  EXPECT_EQ(shared_by_rows({3, 5, 8}, {{{3, 5, 8}}, {{3, 1, 8}}, {{8}}}), (std::vector<Access>{kRow, kRow, kEveryRow})) << "the second is shared by the rows of a batch alone";
+  EXPECT_EQ(shared_by_rows({1, 8}, {{{1, 8}}, {{8}}}), (std::vector<Access>{kRow, kRow})) << "one row has nobody to share with";
+}
+
 Layout layout(int rank, std::vector<Access> access) { return {.rank = rank, .access = std::move(access)}; }
 
 TEST(Serves, LetsMoreGeneralCodeRunSimplerData) {
