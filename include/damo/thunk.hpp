@@ -52,7 +52,7 @@ struct KernelSpec;    // src/runtime/kernel/spec.hpp
 struct Layout;        // src/runtime/kernel/layout.hpp
 class SpecKernel;     // src/runtime/kernel/spec_kernel.hpp
 class Program;        // src/runtime/exec/program.hpp
-struct CompileRequest; // src/runtime/backend.hpp
+struct CodeRequests;  // src/runtime/exec/code_requests.hpp
 class PendingKernels; // src/runtime/exec/node_context.hpp
 struct RepeatState;   // src/runtime/exec/repeat_state.hpp
 
@@ -109,7 +109,7 @@ class ThunkContext {
   virtual void foresee_calls(Foresight kernels) = 0;
   /// code: asked behind make_thunk, with layouts that the executor expects: what the thunk will have compiled at a call with these, not through foresee(). It is compiled beside
   /// the kernels that function() waits for, as far as there are threads for it, and the kernel cache has it when the thunk asks. Opens no library. Of several the last one counts.
-  virtual void foresee_code(std::function<std::vector<CompileRequest>()> code) = 0;
+  virtual void foresee_code(std::function<CodeRequests()> code) = 0;
   /// memory: asked with the layouts of a call, behind foresee()'s kernels, which are compiled then, and before the first node runs. The bytes of workspace are part of
   /// the plan that Function::plan prints and that is refused where it does not fit, and they share memory with other nodes' values: while the thunk runs, all Arrays that are made
   /// in its thread have their memory there, as long as there is room, and must be gone when it returns. A thunk that does not say it asks the device's pool while it runs.

@@ -10,6 +10,7 @@
 #include <damo/thunk.hpp>
 #include "ops/gradient_parts.hpp"
 #include "ops/reduce_op.hpp"
+#include "runtime/exec/code_requests.hpp"
 #include "runtime/exec/version_table.hpp"
 
 namespace damo {
@@ -125,7 +126,7 @@ Thunk ContractionOp::make_thunk(const Apply& node, ThunkContext& context) const 
   context.promise_contained();
   const auto thunk = std::make_shared<ContractionThunk>(form_, std::move(cells), context);
   context.foresee_calls([thunk](const WantKernel&) { thunk->prepare(); });
-  context.foresee_code([thunk] { return thunk->code(); });
+  context.foresee_code([thunk] { return CodeRequests{thunk->code()}; });
   context.foresee_memory([thunk] { return thunk->memory(); });
   return [thunk] { (*thunk)(); };
 }

@@ -135,7 +135,8 @@ void Context::guess_further(std::span<const Guess> guesses, PendingKernels& pend
       if (std::binary_search(passing.begin(), passing.end(), guess.node)) continue;
       try {
         if (guess.code) {
-          for (CompileRequest& request : guess.code()) pending.add_maybe(std::move(request));
+          CodeRequests wanted = guess.code();
+          for (CompileRequest& request : wanted.all) pending.add_maybe(std::move(request));
         } else if (!has_kernels) {
           foresights_[static_cast<std::size_t>(guess.node)]([&](SpecKernel& kernel, const Layout& layout, std::int64_t count) { return pending.add_maybe(kernel, layout, count), false; });
         }

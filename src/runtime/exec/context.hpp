@@ -67,7 +67,7 @@ class Context {
   std::vector<int> predict(std::int64_t extent);
   struct Guess {
     int node;
-    std::function<std::vector<CompileRequest>()> code;  ///< empty: its foresight tells
+    std::function<CodeRequests()> code;  ///< empty: its foresight tells
   };
   void guess_further(std::span<const Guess> guesses, PendingKernels& pending);
   void make_thunks(std::span<const int> passing, PendingKernels* around);

@@ -10,6 +10,7 @@
 
 #include <damo/thunk.hpp>
 #include "runtime/backend.hpp"
+#include "runtime/exec/code_requests.hpp"
 #include "runtime/exec/fault_flag.hpp"
 #include "runtime/exec/program.hpp"
 #include "runtime/module/pending_kernel.hpp"
@@ -72,7 +73,7 @@ class NodeContext final : public ThunkContext {
     foresight_ = std::move(kernels);
     is_guessed_ = false;
   }
-  void foresee_code(std::function<std::vector<CompileRequest>()> code) override { code_ = std::move(code); }
+  void foresee_code(std::function<CodeRequests()> code) override { code_ = std::move(code); }
   void foresee_memory(std::function<ThunkMemory()> memory) override { memory_ = std::move(memory); }
   void* fault_flag() override { return faults_.address(); }
   RepeatState& repeat_state() override { return repeat_state_; }
@@ -86,7 +87,7 @@ class NodeContext final : public ThunkContext {
   bool is_contained() const { return is_contained_; }
   /// Whether the thunk foresees with expected layouts too.
   bool is_guessed() const { return is_guessed_; }
-  const std::function<std::vector<CompileRequest>()>& code() const { return code_; }
+  const std::function<CodeRequests()>& code() const { return code_; }
 
  private:
   Program& program_;
@@ -99,7 +100,7 @@ class NodeContext final : public ThunkContext {
   RepeatState& repeat_state_;
   Foresight& foresight_;
   std::function<ThunkMemory()>& memory_;
-  std::function<std::vector<CompileRequest>()> code_;
+  std::function<CodeRequests()> code_;
 };
 
 }  // namespace damo

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include <damo/dtype.hpp>
+#include "runtime/backend.hpp"
 
 namespace damo {
 
-struct CompileRequest;  // runtime/backend.hpp
 
 /// What a product's elements become. No relu: cuBLASLt's gives 0 for NaN.
 enum class Activation : std::uint8_t {
