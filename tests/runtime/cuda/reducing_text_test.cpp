@@ -527,6 +527,20 @@ TEST(CudaReducing, CompilesTilesOfClustersWithHardlyASpill) {
   EXPECT_GT(known.size(), 12u);
 }
 
+/// Its blocks have stretches of the rows, of which the last one's may end anywhere: not with the last vector, as rows do that threads have in turn.
+TEST(CudaReducing, AsksForEachVectorOfATilesClusterWhetherItIsThere) {
+  const Case one{softmax_in_steps(), {false, false}};
+  const Shape space{50257, 2};
+  const Strides strides = contiguous_strides(space);
+  const std::vector<ArrayLayout> arrays(2, ArrayLayout{&space, &strides});
+  Layout layout = cuda_layout(one.spec, Geometry(space, arrays, 1));
+  layout.beside = 1, layout.lanes = 512, layout.items = 13, layout.vector = 2, layout.cluster = 8, layout.whole = true, layout.ends = Ends::kVectors;
+  const std::string text = cuda_dialect().emit(one.spec, layout);
+  EXPECT_THAT(text, ::testing::HasSubstr("__cluster_dims__(8, 1, 1)"));
+  EXPECT_THAT(text, ::testing::HasSubstr("at < end"));
+  EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("u < 12 ||")));
+}
+
 TEST(CudaReducing, TakesRowsThatStayApartWhereLinesOfTheCacheBegin) {
   const auto text = [](const Shape& shape) {
     const Strides dense = contiguous_strides(shape);
