@@ -9,6 +9,10 @@
 // Where a launch costs more than noting it (Backend::least_replayed) the thunks' work is noted in a log and replayed (replay.hpp).
 // In a thread that captures a stream the work goes to that stream; the Context then belongs to the captured graph, which
 // writes its buffers at each launch, and must not be called again.
+//
+// context.cpp is a call from inputs to results; context_thunks.cpp makes thunks and asks them ahead for kernels and memory;
+// context_stages.cpp binds, and gives cells and workspaces their memory; context_replay.cpp goes through the nodes, into a
+// log or past one; context_nodes.cpp runs one.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -64,13 +68,14 @@ class Context {
     std::vector<int> placed;  // cells that look into the arena
   };
 
+  [[noreturn]] static void refuse_target(std::size_t result, const Shape& made, const Shape& wanted);
   std::vector<int> predict(std::int64_t extent);
   struct Guess {
     int node;
     std::function<CodeRequests()> code;  ///< empty: its foresight tells
   };
   void guess_further(std::span<const Guess> guesses, PendingKernels& pending);
-  void make_thunks(std::span<const int> passing, PendingKernels* around);
+  void make_thunks(PendingKernels* around);
   void refuse_faults();
   void collect_new_values();
   std::vector<Array> run(CaptureScope* capture);
