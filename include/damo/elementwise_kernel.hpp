@@ -28,7 +28,7 @@
 namespace damo {
 
 struct ElementwiseKernelOptions {
-  std::string name = "elementwise";  ///< of the kernel, for errors and profilers
+  std::string name = "elementwise";  ///< of the kernel, for errors; profilers see damo_NAME
   SourceText preamble;               ///< CUDA C before the kernel: #include, __device__ functions
   std::vector<std::string> flags;    ///< "-DNAME=VALUE"
 };

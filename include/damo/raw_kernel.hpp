@@ -124,7 +124,7 @@ using KernelGradient = std::function<Gradients(std::span<const Variable> gradien
                                                std::span<const Variable> outputs)>;
 
 struct RawKernelDefinition {
-  std::string name;
+  std::string name;                  ///< the function of a body is damo_NAME
   std::vector<std::string> inputs;   ///< "const float* x", "strided const double* y"
   std::vector<std::string> outputs;  ///< "float* z"
   std::vector<std::string> scalars;  ///< "int size", "long long x_stride0", "float factor"

@@ -7,8 +7,8 @@
 
 #include <damo/error.hpp>
 
-#include "ops/eager/snippet.hpp"
 #include "runtime/kernel/body.hpp"
+#include "runtime/kernel/given_names.hpp"
 
 namespace damo {
 namespace {
@@ -29,7 +29,7 @@ void check_members(const std::string& what, const std::vector<JoinedMember>& mem
   if (members.empty()) throw GraphError(what + " has no members", "give each value that is joined a name, a dtype, element, neutral and reduce");
   std::set<std::string> names;
   for (const JoinedMember& member : members) {
-    if (!is_identifier(member.name)) throw GraphError(what + " has a member \"" + member.name + "\"", "a name has letters, digits and _, and begins with no digit: texts say a.name");
+    if (const std::string why = why_no_name(member.name); !why.empty()) throw GraphError(what + " has a member \"" + member.name + "\", which is " + why, "texts say a.name: give it another name");
     if (!names.insert(member.name).second) throw GraphError(what + " has two members " + member.name, "texts say a." + member.name + ": give each a name of its own");
     if (std::find(std::begin(kAllDTypes), std::end(kAllDTypes), member.dtype) == std::end(kAllDTypes)) throw GraphError(what + ": member " + member.name + " has no dtype that there is", "float32, say");
     const auto require = [&](const std::string& text, const char* name, const char* remedy) {

@@ -77,7 +77,12 @@ std::vector<KernelBuilder::Value> KernelBuilder::append_members(const std::vecto
   for (const Value& value : values) step.inputs_as.push_back(value.dtype);
   std::vector<JoinedMember> joined;
   for (const Member& member : members) joined.push_back({member.name, member.dtype, member.element, member.neutral, member.reduce});
-  join_members(name_ + ": a join of lower", step, joined, std::move(before));
+  try {
+    join_members(name_ + ": a join of lower", step, joined, std::move(before));
+  } catch (GraphError& error) {
+    if (where) error.add_where("joined at " + to_string(where));
+    throw;
+  }
   step.join->prefix = prefix;
   std::vector<Value> given;
   for (const Member& member : members) {

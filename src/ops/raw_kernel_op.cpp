@@ -1,21 +1,16 @@
 #include "ops/raw_kernel_op.hpp"
 
 #include <algorithm>
-#include <cctype>
 
 #include <damo/ops/shape.hpp>
 
+#include "runtime/kernel/given_names.hpp"
 #include "runtime/kernel/line_directive.hpp"
 
 namespace damo {
 namespace {
 
 constexpr std::int64_t kExpectedExtent = 1024;  // stands for an unknown one, as in the executor's predictions
-
-bool is_identifier(const std::string& name) {
-  return !name.empty() && !std::isdigit(static_cast<unsigned char>(name.front())) &&
-         std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) || c == '_'; });
-}
 
 }  // namespace
 
@@ -26,10 +21,12 @@ RawKernelOp::RawKernelOp(RawKernelDefinition definition) : definition_(std::move
     throw GraphError("RawKernel " + definition_.name + " must have either .body or .source",
                      "give the text between the kernel's braces to .body, or all of it to .source");
   }
-  if (definition_.source.text.empty() && !is_identifier(definition_.kernel)) {
+  const bool has_body = definition_.source.text.empty();
+  if (has_body && !is_identifier(definition_.kernel)) {
     throw GraphError("RawKernel " + definition_.kernel + ": a kernel cannot be called so",
                      "use letters, digits and _, or give another name to .kernel");
   }
+  if (has_body) definition_.kernel = kernel_name(definition_.kernel);
   try {
     if (definition_.inputs.empty() || definition_.outputs.empty())
       throw GraphError("a RawKernel needs an input and an output",
@@ -40,7 +37,7 @@ RawKernelOp::RawKernelOp(RawKernelDefinition definition) : definition_(std::move
     read_scalars();
     check_names();
   } catch (GraphError& error) {
-    error.add_where("in RawKernel " + definition_.name);
+    error.add_where(in_kernel("RawKernel " + definition_.name, (has_body ? definition_.body : definition_.source).where));
     throw;
   }
   write_source();

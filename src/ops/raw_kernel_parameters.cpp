@@ -107,6 +107,9 @@ void RawKernelOp::check_names() const {
     if (overwrites_[i] < 0) names.push_back(outputs_[i].name);
   }
   for (const RawScalar& scalar : scalars_) names.push_back(scalar.parameter.name);
+  if (definition_.source.text.empty()) {  // else the program's own text declares them
+    for (const std::string& name : names) require_parameter_name(name);
+  }
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());
   if (twice == names.end()) return;

@@ -6,6 +6,8 @@
 
 #include <damo/error.hpp>
 
+#include "runtime/kernel/given_names.hpp"
+
 namespace damo {
 namespace {
 
@@ -107,5 +109,11 @@ RawParameter parse_parameter(std::string_view text) {
   parameter.dtype = *dtype;
   return parameter;
 }
+
+void require_parameter_name(const std::string& name) {
+  if (const std::string why = why_no_name(name); !why.empty()) throw GraphError("a parameter is called " + name + ", which is " + why, "give it another name");
+}
+
+std::string in_kernel(const std::string& kernel, SourceLine where) { return "in " + kernel + (where ? " at " + to_string(where) : ""); }
 
 }  // namespace damo

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include <damo/dtype.hpp>
+#include <damo/error.hpp>
 
 namespace damo {
 
@@ -20,5 +21,11 @@ struct RawParameter {
 
 /// Throws GraphError, naming the declaration and the types there are, for what it cannot read.
 RawParameter parse_parameter(std::string_view declaration);
+
+/// Of a parameter that generated text declares. Throws GraphError for a name that means something else there.
+void require_parameter_name(const std::string& name);
+
+/// "in RawKernel doubler at model.cpp:12": of what a kernel's definition is refused for.
+std::string in_kernel(const std::string& kernel, SourceLine where);
 
 }  // namespace damo

@@ -413,6 +413,8 @@ struct WrongMembersOp final : KernelOp {
     if (how_ == 1) members[1].neutral.clear();
     if (how_ == 2) members[1].name = "total";
     if (how_ == 3) members[0].name = "the total";
+    if (how_ == 13) members[0].name = "float";
+    if (how_ == 14) members[0].name = "__a";
     if (how_ == 4) members[1].dtype = static_cast<DType>(99);
     if (how_ == 5) members = std::vector<KernelBuilder::Member>(9, {"t", float64, "x0", "0", "a.t + b.t"});
     for (std::size_t i = 0; how_ == 5 && i < 9; ++i) members[i].name += std::to_string(i);
@@ -433,6 +435,10 @@ TEST_P(JoinedValues, SaysWhatIsWrongWithMembers) {
   EXPECT_THAT(error(1), HasSubstr("wrong_members: a join of lower: member count has no neutral value"));
   EXPECT_THAT(error(2), HasSubstr("wrong_members: a join of lower has two members total"));
   EXPECT_THAT(error(3), HasSubstr("wrong_members: a join of lower has a member \"the total\""));
+  EXPECT_THAT(error(13), HasSubstr("wrong_members: a join of lower has a member \"float\", which is a word of C++\n"));
+  EXPECT_THAT(error(13), HasSubstr("joined_values_test.cpp:"));
+  EXPECT_THAT(error(13), HasSubstr("\n  texts say a.name: give it another name"));
+  EXPECT_THAT(error(14), HasSubstr("has a member \"__a\", which is one of the compiler's names"));
   EXPECT_THAT(error(4), HasSubstr("wrong_members: a join of lower: member count has no dtype that there is"));
   EXPECT_THAT(error(5), HasSubstr("wrong_members: a join of lower has members of 72 bytes, at most 64 are joined together"));
   EXPECT_THAT(error(6), HasSubstr("wrong_members: lower gave float64, make_node declared float32"));

@@ -277,7 +277,7 @@ TEST(RawKernelOnCpu, FindsAccessesOutOfBoundsWhenAsked) {
   const auto x = vector("x");
   const Function f = function({x}, {beyond(x)}, {.device = cpu(), .check = true});
   const std::string text = error_of([&] { f(Array::ones({1000}, float32, cpu())); });
-  EXPECT_THAT(text, HasSubstr("kernel 'beyond': read of 4 bytes out of bounds"));
+  EXPECT_THAT(text, HasSubstr("kernel 'damo_beyond': read of 4 bytes out of bounds"));
   EXPECT_THAT(text, HasSubstr("raw_kernel_test.cpp:"));
 }
 

@@ -66,6 +66,8 @@ TEST(RawKernel, RefusesDefinitionsThatMakeNoSense) {
   EXPECT_THAT(error([](auto& d) { d.scalars = {"int many"}; }), HasSubstr("in RawKernel doubler"));
   EXPECT_THAT(error([](auto& d) { d.name = "two words"; }), HasSubstr("cannot be called so"));
   EXPECT_THAT(error([](auto& d) { d.outputs = {"float* i0"}; }), HasSubstr("two parameters are called i0"));
+  EXPECT_THAT(error([](auto& d) { d.outputs = {"float* new"}; }), HasSubstr("a parameter is called new, which is a word of C++\n  in RawKernel doubler at "));
+  EXPECT_THAT(error([](auto& d) { d.inputs = {"const float* threadIdx"}; }), HasSubstr("a parameter is called threadIdx, which is a variable of CUDA C"));
 }
 
 RawKernelDefinition adder() {

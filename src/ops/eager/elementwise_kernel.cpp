@@ -10,6 +10,7 @@
 #include "ops/eager/snippet.hpp"
 #include "runtime/array/array_layout.hpp"
 #include "runtime/kernel/cache.hpp"
+#include "runtime/kernel/given_names.hpp"
 #include "runtime/kernel/layout.hpp"
 
 namespace damo {
@@ -54,7 +55,7 @@ ElementwiseKernel::ElementwiseKernel(const std::string& parameters, SourceText o
   try {
     data.snippet.parameters = parse_parameters(parameters);
   } catch (GraphError& error) {
-    error.add_where("in ElementwiseKernel " + data.snippet.name);
+    error.add_where(in_kernel("ElementwiseKernel " + data.snippet.name, operation.where));
     throw;
   }
   data.snippet.operation = std::move(operation);
@@ -98,9 +99,9 @@ std::shared_ptr<const LoadedKernel> ElementwiseKernel::Data::kernel(Backend& bac
   request.source = elementwise_text(snippet, layout);
   request.kind = SourceKind::kCudaC;
   request.file_name = "generated";
-  request.kernels = {snippet.name};
+  request.kernels = {kernel_name(snippet.name)};
   request.flags = flags;
-  std::shared_ptr<const LoadedKernel> made = backend.cache().get(request)->kernel(snippet.name);
+  std::shared_ptr<const LoadedKernel> made = backend.cache().get(request)->kernel(request.kernels.front());
   const std::lock_guard lock(mutex);
   if (kernels.size() >= kMostKernels) kernels.clear();
   return kernels.try_emplace(place, std::move(made)).first->second;

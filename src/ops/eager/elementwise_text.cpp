@@ -1,6 +1,7 @@
 #include "ops/eager/elementwise_text.hpp"
 
 #include "ops/eager/snippet.hpp"
+#include "runtime/kernel/given_names.hpp"
 
 namespace damo {
 namespace {
@@ -20,7 +21,7 @@ class ElementwisePrinter {
     line(std::string("typedef ") + (l_.wide ? "unsigned long long" : "unsigned int") + " damo_position;");
     arguments();
     body();
-    line("extern \"C\" __global__ void __launch_bounds__(" + std::to_string(kSnippetBlock) + ") " + s_.name +
+    line("extern \"C\" __global__ void __launch_bounds__(" + std::to_string(kSnippetBlock) + ") " + kernel_name(s_.name) +
          "(const damo_arguments damo_a) {");
     if (l_.width > 1)
       neighbours();

@@ -8,6 +8,7 @@
 #include "graph/base/computed_dtype.hpp"
 #include "ops/eager/snippet.hpp"
 #include "ops/joined_members.hpp"
+#include "runtime/kernel/given_names.hpp"
 
 namespace damo {
 namespace {
@@ -36,13 +37,7 @@ std::vector<RawParameter> read_parameters(const ReductionKernelDefinition& given
   }
   if (given.members.empty() && given.neutral.text.empty()) refuse(given.name, "it has no neutral value", ".neutral = \"0\"");
   if (given.members.empty() && given.reduce.text.empty()) refuse(given.name, "it has no rule to join two values", ".reduce = \"a + b\"");
-  std::vector<RawParameter> parameters;
-  try {
-    parameters = parse_parameters(given.arguments);
-  } catch (GraphError& error) {
-    error.add_where("in ReductionKernel " + given.name);
-    throw;
-  }
+  const std::vector<RawParameter> parameters = parse_parameters(given.arguments);
   for (const RawParameter& parameter : parameters) {
     if (parameter.is_pointer && !parameter.is_const)
       refuse(given.name, "the argument \"" + parameter.declaration + "\" can be written",
@@ -160,7 +155,12 @@ std::string map_call(const ReductionSpec& made, const Positions& positions) {
 ReductionSpec reduction_spec(ReductionKernelDefinition given) {
   require_computed("ReductionKernel " + given.name, given.dtype_out);
   ReductionSpec made;
-  made.parameters = read_parameters(given);
+  try {
+    made.parameters = read_parameters(given);
+  } catch (GraphError& error) {
+    error.add_where(in_kernel("ReductionKernel " + given.name, (given.members.empty() ? given.reduce : given.members.front().element).where));
+    throw;
+  }
   if (given.map.text.empty() && given.members.empty()) {
     const auto only = std::find_if(made.parameters.begin(), made.parameters.end(),
                                    [](const RawParameter& parameter) { return parameter.is_pointer; });

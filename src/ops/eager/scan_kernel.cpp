@@ -7,6 +7,7 @@
 #include "ops/eager/kernels.hpp"
 #include "ops/eager/overlap.hpp"
 #include "ops/eager/snippet.hpp"
+#include "runtime/kernel/given_names.hpp"
 
 namespace damo {
 

@@ -67,6 +67,7 @@ std::vector<RawParameter> parse_parameters(std::string_view list) {
         throw GraphError("two parameters are called " + parameters[i].name, "give each a name of its own");
       }
     }
+    require_parameter_name(parameters.back().name);
     for (const char* taken : {"i", "n"}) {
       if (parameters.back().name == taken) {
         throw GraphError("a parameter is called " + parameters.back().name + ", which has a meaning in every snippet",
@@ -125,11 +126,6 @@ std::string without_elements(std::string_view text, std::span<const RawParameter
     });
   }
   return left;
-}
-
-bool is_identifier(std::string_view name) {
-  return !name.empty() && !std::isdigit(static_cast<unsigned char>(name.front())) &&
-         std::all_of(name.begin(), name.end(), in_name);
 }
 
 SnippetArguments::SnippetArguments(const std::string& kernel, std::span<const RawParameter> parameters,

@@ -20,7 +20,7 @@
 
 namespace damo {
 
-/// "float a, const float* x" -> its parameters. Throws GraphError as parse_parameter does, or for two of one name.
+/// "float a, const float* x" -> its parameters. Throws GraphError as parse_parameter does, for two of one name, and for names that mean something else in the text.
 std::vector<RawParameter> parse_parameters(std::string_view list);
 
 /// Back to lines that are not the user's.
@@ -42,7 +42,6 @@ bool names(std::string_view text, std::string_view identifier);
 bool only_at_i(std::string_view text, std::string_view array);
 /// The text with every array[i] of these arrays taken out: what is left may name i for another reason.
 std::string without_elements(std::string_view text, std::span<const RawParameter> parameters);
-bool is_identifier(std::string_view name);
 
 /// The arguments of one call against the parameters. Throws TypeError for a wrong count, dtype or kind, DeviceError for
 /// arrays on several devices.

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "runtime/kernel/dialect.hpp"
+#include "runtime/kernel/given_names.hpp"
 #include "runtime/kernel/line_directive.hpp"
 
 namespace damo {
@@ -106,12 +107,6 @@ std::string join_functions(const Step& step, int value, int accumulator) {
   return text + post;
 }
 
-std::string identifier(const std::string& name) {
-  std::string text = name;
-  std::replace_if(text.begin(), text.end(), [](unsigned char c) { return !std::isalnum(c); }, '_');
-  return text;
-}
-
 }  // namespace
 
 std::string literal(const Scalar& value) {
@@ -148,7 +143,7 @@ void StepPrinter::add(const Step& step) {
     return;
   }
   std::string definition = signature(step, step.rounds && !is_rounded_as_stored(spec_, value));
-  auto [found, is_new] = names_.try_emplace(definition, "f" + std::to_string(names_.size()) + "_" + identifier(step.name));
+  auto [found, is_new] = names_.try_emplace(definition, "f" + std::to_string(names_.size()) + "_" + as_identifier(step.name));
   // A long function is called, not copied to each element of a vector: on a GPU a kernel with eight of poisson took 15 s to compile.
   if (is_new) functions_ += std::string(is_called(step) ? "DAMO_CALLED " : "DAMO_FUNCTION ") + value_type(step.result) + " " + found->second + definition;
   called_.back() = found->second;
@@ -213,7 +208,7 @@ std::string step_functions(const KernelSpec& spec) {
   return text + "}\n";
 }
 
-std::string entry_name(const KernelSpec& spec) { return "damo_" + identifier(spec.name).substr(0, 80); }
+std::string entry_name(const KernelSpec& spec) { return kernel_name(spec.name); }
 
 Processors processors_of(const DeviceProperties& device) {
   const bool has_clusters = device.architecture.starts_with("sm_") && std::atoi(device.architecture.c_str() + 3) >= 90;

@@ -1,22 +1,16 @@
 #include "runtime/module/module_request.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <string_view>
 
 #include <damo/error.hpp>
 
 #include "graph/base/environment.hpp"
+#include "runtime/kernel/given_names.hpp"
 #include "runtime/kernel/name_expression.hpp"
 
 namespace damo {
 namespace {
-
-bool is_identifier(const std::string& name) {
-  const auto in_name = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
-  return !name.empty() && !std::isdigit(static_cast<unsigned char>(name[0])) &&
-         std::all_of(name.begin(), name.end(), in_name);
-}
 
 /// NAME or NAME(a, b).
 bool is_macro_name(const std::string& name) {

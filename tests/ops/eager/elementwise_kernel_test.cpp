@@ -109,6 +109,13 @@ TEST_P(EagerElementwiseKernel, CompilesOnceForAllShapesAndNumbers) {
             before.compiles + before.disk_hits + before.memory_hits);
 }
 
+TEST_P(EagerElementwiseKernel, MayBeCalledAsAFunctionOrAWordOfCudaC) {
+  for (const char* name : {"exp", "max", "float", "main"}) {
+    const ElementwiseKernel twice("const float* x, float* z", "z[i] = 2 * x[i]", {.name = name});
+    EXPECT_EQ(twice.results(range({3}))[0].to_doubles(), (std::vector<double>{0, 2, 4})) << name;
+  }
+}
+
 TEST_P(EagerElementwiseKernel, SaysWhatIsWrong) {
   const Array x = range({4});
   EXPECT_THAT(error_of([&] { axpby()(1, x, 2, x); }),
@@ -128,6 +135,8 @@ TEST_P(EagerElementwiseKernel, SaysWhatIsWrong) {
               ::testing::HasSubstr("cannot read the declaration \"flaot* x\""));
   EXPECT_THAT(error_of([] { ElementwiseKernel("float* x, int x", "x[i] = 0"); }),
               ::testing::HasSubstr("two parameters are called x"));
+  EXPECT_THAT(error_of([] { ElementwiseKernel("float* class", "class[i] = 0"); }), ::testing::HasSubstr("a parameter is called class, which is a word of C++\n  in ElementwiseKernel elementwise at "));
+  EXPECT_THAT(error_of([] { ElementwiseKernel("float* z, float NAN", "z[i] = 0"); }), ::testing::HasSubstr("a parameter is called NAN, which is a macro of CUDA C"));
   const int line = __LINE__ + 1;
   const ElementwiseKernel broken("float* z", "z[i] = wrong");
   EXPECT_THAT(error_of([&] { broken(x); }),

@@ -253,6 +253,12 @@ TEST_P(EagerReductionKernel, TellsWhatIsWrongWithMembers) {
   };
   const ReductionMember total{"total", float32, "x[i]", "0", "a.total + b.total"};
   EXPECT_THAT(error({total, total}), ::testing::HasSubstr("ReductionKernel several has two members total"));
+  const int line = __LINE__ + 1;
+  const std::string keyword = error({{"class", float32, "x[i]", "0", "a.total + b.total"}});
+  EXPECT_THAT(keyword, ::testing::HasSubstr("ReductionKernel several has a member \"class\", which is a word of C++\n  in ReductionKernel several at "));
+  EXPECT_THAT(keyword, damo::testing::names_line("reduction_kernel_test.cpp", line));
+  EXPECT_THAT(error_of([] { ReductionKernel({.neutral = "0", .reduce = "a + b", .arguments = "const float* double"}); }), ::testing::HasSubstr("it has no name"));
+  EXPECT_THAT(error_of([] { ReductionKernel({.neutral = "0", .reduce = "a + b", .arguments = "const float* damo_value"}); }), ::testing::HasSubstr("a parameter is called damo_value, which is one of Damo's names"));
   EXPECT_THAT(error({{"total", float32, "x[i]", "", "a.total + b.total"}}), ::testing::HasSubstr("ReductionKernel several: member total has no neutral value"));
   EXPECT_THAT(error({{"total", float8_e4m3, "x[i]", "0", "a.total + b.total"}}), ::testing::HasSubstr("member total"));
   EXPECT_THAT(error({total}, "0"), ::testing::HasSubstr("ReductionKernel several: it has members and says what is joined beside them"));
