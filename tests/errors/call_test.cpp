@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "support/compiler_line.hpp"
 #include "support/devices.hpp"
 #include "support/test_ops.hpp"
 
@@ -100,6 +101,50 @@ TEST_P(CallErrorOnEachDevice, NamesTheResultsThereAre) {
 
 TEST_P(CallErrorOnEachDevice, NamesAProfileThatWasNotRecorded) {
   EXPECT_THAT(error_of([&] { f_->profile(); }), HasSubstr("Options{.profile = true}"));
+}
+
+/// An op of a program's, whose code throws what is no damo::Error.
+struct ThrowingOp final : Op {
+  enum class From : std::uint8_t { kThunk, kMakeThunk, kMemory, kInferShape, kNumber };
+  explicit ThrowingOp(From from) : from(from) {}
+  std::string name() const override { return "throwing"; }
+  Props props() const override { return {{"from", std::int64_t{static_cast<int>(from)}}}; }
+  Apply make_node(Inputs inputs) const override { return {*this, {inputs.at(0)}, {inputs.at(0).type()}}; }
+  Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override {
+    if (from == From::kInferShape && inputs[0] == Shape{2}) throw std::runtime_error("no budget");
+    return {{inputs[0]}};
+  }
+  Thunk make_thunk(const Apply&, ThunkContext& context) const override {
+    if (from == From::kMakeThunk) throw std::runtime_error("no budget");
+    if (from == From::kMemory) context.foresee_memory([]() -> ThunkMemory { throw std::runtime_error("no budget"); });
+    return [from = from] {
+      if (from == From::kNumber) throw 42;
+      if (from == From::kThunk) throw std::runtime_error("no budget");
+    };
+  }
+  From from;
+};
+
+TEST_P(CallErrorOnEachDevice, NamesTheNodeOfWhatAProgramsOpThrows) {
+  using From = ThrowingOp::From;
+  const Variable x = vector("x");
+  const auto call = [&](const Variable& y) { function({x}, {y * 2.0}, {.device = device()})(array({1, 2})); };
+  for (From from : {From::kThunk, From::kMemory, From::kMakeThunk, From::kInferShape}) {
+    const Variable y = make_op<ThrowingOp>(from)(x);
+    const int line = __LINE__ - 1;
+    const std::string text = error_of([&] { call(y); });
+    EXPECT_THAT(text, StartsWith("throwing: its code threw an exception: no budget\n")) << static_cast<int>(from);
+    EXPECT_THAT(text, HasSubstr("throwing built at ")) << static_cast<int>(from);
+    EXPECT_THAT(text, damo::testing::names_line("call_test.cpp", line)) << static_cast<int>(from);
+    if (from == From::kThunk || from == From::kMemory) EXPECT_THAT(text, HasSubstr("\n  x float32 (2,)\n"));
+    try {
+      call(y);
+      FAIL();
+    } catch (const GraphError& error) {
+      EXPECT_THROW(std::rethrow_if_nested(error), std::runtime_error) << "the original comes along";
+    }
+  }
+  EXPECT_THAT(error_of([&] { call(make_op<ThrowingOp>(From::kNumber)(x)); }), StartsWith("throwing: its code threw something that is no std::exception\n"));
 }
 
 DAMO_ON_EACH_DEVICE(CallErrorOnEachDevice);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/backend.hpp"
+#include "runtime/exec/blame.hpp"
 #include "runtime/exec/cell_access.hpp"
 
 namespace damo {

@@ -38,15 +38,4 @@ class Binder {
 /// Throws ShapeError for a shape that no value of the output can have. who: "infer_shape".
 void check_shape(const char* who, const Op& op, int output, const TensorType& type, const Shape& shape);
 
-/// Rethrows with the node's place in the function.
-template <class Work>
-auto blame(const Program& program, int node, Work&& work) {
-  try {
-    return work();
-  } catch (Error& error) {
-    error.add_where(program.describe(node));
-    throw;
-  }
-}
-
 }  // namespace damo

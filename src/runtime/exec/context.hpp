@@ -24,6 +24,7 @@
 #include <damo/call_plan.hpp>
 #include <damo/thunk.hpp>
 #include "runtime/exec/binding.hpp"
+#include "runtime/exec/blame.hpp"
 #include "runtime/exec/fault_flag.hpp"
 #include "runtime/exec/profile.hpp"
 #include "runtime/exec/program.hpp"
@@ -103,6 +104,18 @@ class Context {
   void run_node(int node, bool is_sized);
   void run_thunk(std::size_t node);
   std::vector<std::string> describe_operands(const ProgramNode& node) const;
+  /// Rethrows with the node's operands, too.
+  template <class Work>
+  void blame_with_operands(int node, Work&& work) const {
+    blame(program_, node, [&] {
+      try {
+        as_error(program_, node, work);
+      } catch (Error& error) {
+        error.add_operands(describe_operands(program_.nodes()[static_cast<std::size_t>(node)]));
+        throw;
+      }
+    });
+  }
   void begin_outputs(const ProgramNode& node, bool is_sized);
   void begin_update(const ProgramUpdate& update);
   void check_outputs(const ProgramNode& node, bool is_sized) const;

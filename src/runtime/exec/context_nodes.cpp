@@ -25,17 +25,12 @@ void Context::run_node(int number, bool is_sized) {
     CellAccess::set_array(cell(node.outputs[0]), cell(node.inputs[static_cast<std::size_t>(node.passes)]).array());
     return;
   }
-  blame(program_, number, [&] {
-    try {
-      if (recorder_) recorder_->begin(*clock_, program_, number);
-      begin_outputs(node, is_sized);
-      run_thunk(at);
-      check_outputs(node, is_sized);
-      if (recorder_) recorder_->end(*clock_, number, cells_, program_);
-    } catch (Error& error) {
-      error.add_operands(describe_operands(node));
-      throw;
-    }
+  blame_with_operands(number, [&] {
+    if (recorder_) recorder_->begin(*clock_, program_, number);
+    begin_outputs(node, is_sized);
+    run_thunk(at);
+    check_outputs(node, is_sized);
+    if (recorder_) recorder_->end(*clock_, number, cells_, program_);
   });
 }
 

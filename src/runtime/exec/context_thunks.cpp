@@ -90,15 +90,17 @@ void Context::guess_further(std::span<const Guess> guesses, PendingKernels& pend
   const auto add = [&](bool has_kernels, std::span<const int> passing) {
     for (const Guess& guess : guesses) {
       if (std::binary_search(passing.begin(), passing.end(), guess.node)) continue;
-      try {
-        if (guess.code) {
-          CodeRequests wanted = guess.code();
-          for (CompileRequest& request : wanted.all) pending.add_maybe(std::move(request));
-        } else if (!has_kernels) {
-          foresights_[static_cast<std::size_t>(guess.node)]([&](SpecKernel& kernel, const Layout& layout, std::int64_t count) { return pending.add_maybe(kernel, layout, count), false; });
+      blame(program_, guess.node, [&] {
+        try {
+          if (guess.code) {
+            CodeRequests wanted = guess.code();
+            for (CompileRequest& request : wanted.all) pending.add_maybe(std::move(request));
+          } else if (!has_kernels) {
+            foresights_[static_cast<std::size_t>(guess.node)]([&](SpecKernel& kernel, const Layout& layout, std::int64_t count) { return pending.add_maybe(kernel, layout, count), false; });
+          }
+        } catch (const Error&) {  // what is wrong the call says
         }
-      } catch (const Error&) {  // what is wrong the call says
-      }
+      });
     }
   };
   add(true, {});
@@ -115,10 +117,12 @@ void Context::compile_ahead(const Binding& binding) {
   for (int number : binding.nodes) {
     const Foresight& foresight = foresights_[static_cast<std::size_t>(number)];
     if (!foresight || std::binary_search(binding.passing.begin(), binding.passing.end(), number)) continue;
-    try {
-      foresight([&](SpecKernel& kernel, const Layout& layout, std::int64_t count) { return pending.add_unserved(program_, number, kernel, layout, count); });
-    } catch (const Error&) {
-    }
+    blame_with_operands(number, [&] {
+      try {
+        foresight([&](SpecKernel& kernel, const Layout& layout, std::int64_t count) { return pending.add_unserved(program_, number, kernel, layout, count); });
+      } catch (const Error&) {
+      }
+    });
   }
   if (pending.is_empty()) return;
   log(LogLevel::kDebug, "compiling for the layouts of a call: " + pending.names());
@@ -128,17 +132,19 @@ void Context::compile_ahead(const Binding& binding) {
   }
 }
 
-/// As with kernels: what fails here a thunk says again when it runs.
+/// As with kernels: what fails here a thunk says again when it runs. What is no Error it may know nothing of.
 void Context::foresee_memory(Binding& binding) const {
   for (int number : binding.nodes) {
     const auto& memory = memory_[static_cast<std::size_t>(number)];
     if (!memory || std::binary_search(binding.passing.begin(), binding.passing.end(), number)) continue;
-    try {
-      const ThunkMemory needed = memory();
-      if (needed.workspace != 0) binding.work.push_back({number, needed.workspace, 0});
-      binding.kept_bytes += needed.kept;
-    } catch (const Error&) {
-    }
+    blame_with_operands(number, [&] {
+      try {
+        const ThunkMemory needed = memory();
+        if (needed.workspace != 0) binding.work.push_back({number, needed.workspace, 0});
+        binding.kept_bytes += needed.kept;
+      } catch (const Error&) {
+      }
+    });
   }
 }
 
