@@ -106,7 +106,7 @@ Variable norm(const Operand& x, const Axes& axes, const NormOptions& options) {
   } else if (options.ord == 0) {
     result = over(ReductionKind::kSum, cast(at(neq(at(wide), 0.0)), wide.dtype()));
   } else if (std::isinf(options.ord)) {
-    result = over(options.ord > 0 ? ReductionKind::kMax : ReductionKind::kMin, abs(at(wide)));
+    result = damo::asked("norm", [&] { return over(options.ord > 0 ? ReductionKind::kMax : ReductionKind::kMin, abs(at(wide))); }, x);
   } else {
     const Variable powers = pow(at(abs(at(wide))), options.ord);
     const auto root = [&](const Operand& sum) { return pow(sum, 1 / options.ord); };

@@ -76,7 +76,9 @@ Apply ReduceOp::make_node(Inputs inputs) const {
   const Variable& x = inputs.at(0);
   require_reduced_axes(name(), axes_, x.rank());
   if (rows_) rows_->require(x.dims());
-  return {*this, {x}, {{result_of(reduction_, x.dtype()), reduced_shape(x.dims(), axes_, true)}}};
+  const Shape reduced = reduced_shape(x.dims(), axes_, true);
+  if (!allows_empty_) require_choice(name(), reduction_, x.dims(), reduced);
+  return {*this, {x}, {{result_of(reduction_, x.dtype()), reduced}}};
 }
 
 Shape ReduceOp::output_shape(std::span<const Shape>, std::span<const Shape> shapes) const {

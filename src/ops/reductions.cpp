@@ -1,5 +1,6 @@
 #include "ops/reductions.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -149,7 +150,8 @@ void check_order(double ord) {
 bool chooses(ReductionKind reduction) { return reduction >= ReductionKind::kMax && reduction <= ReductionKind::kArgmin; }
 
 void require_choice(const std::string& name, ReductionKind reduction, const Shape& from, const Shape& to) {
-  if (!chooses(reduction) || !from.is_known() || from.size() > 0 || to.size() == 0) return;
+  const bool has_none = std::find(from.begin(), from.end(), 0) != from.end(), is_asked = to.is_known() && to.size() != 0;
+  if (!chooses(reduction) || !has_none || !is_asked) return;
   throw ShapeError(name + ": there is no element to choose in an array of shape " + to_string(from), "give it elements, or leave it out for empty arrays");
 }
 

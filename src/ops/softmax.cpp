@@ -22,7 +22,8 @@ class Shifted {
  public:
   /// of: what has to have rows, for a loss; null: nothing.
   Shifted(const char* name, const Operand& operand, int axis, const char* of = nullptr) : given(ReducedOperand::computed(name, operand, axis)), at(given.line), wide(cast(at(given.x), given.inner())) {
-    values = sub(at(wide), at(disconnected_grad(at(reduced(ReductionKind::kMax, wide)))));
+    const Variable greatest = asked(name, [&] { return reduced(ReductionKind::kMax, wide); }, operand);
+    values = sub(at(wide), at(disconnected_grad(at(greatest))));
     exps = exp(at(values));
     sums = reduce(ReductionKind::kSum, exps, given.axes, given.line, of ? NeededRows{name, of, ~given.axes} : NeededRows());
   }
