@@ -293,6 +293,14 @@ TEST_P(Reduce, HasTheGradientOfAProductWithZeros) {
   EXPECT_EQ(g(Array::from(Values{0, 0, 4}, device()))[0].to_doubles(), (Values{0, 0, 0}));
 }
 
+TEST_P(Reduce, HasTheGradientOfAProductBeyondItsDtypeWhereTheAccumulatorHoldsIt) {
+  const Variable x = vector("x");
+  const Function g = function({x}, {grad(prod(x, {}, {.acc_dtype = float64}), x)}, options());
+  const auto gradient = [&](const std::vector<float>& values) { return g(Array::from(values, device()))[0].to_vector<float>(); };
+  EXPECT_EQ(gradient({0x1p-100f, 0x1p-60f}), (std::vector<float>{0x1p-60f, 0x1p-100f})) << "2^-160 is 0 in float32";
+  EXPECT_EQ(gradient({0x1p100f, 0x1p60f}), (std::vector<float>{0x1p60f, 0x1p100f})) << "2^160 is infinite in float32";
+}
+
 TEST_P(Reduce, HasTheGradientOfAProductThatSixteenBitsDoNotHold) {
   const auto gradient = [&](const Values& values) {
     const Array x = astype(Array::from(values, {static_cast<std::int64_t>(values.size())}, device()), float16);

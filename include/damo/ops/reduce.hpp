@@ -7,8 +7,8 @@
 // x: any strides; integers and bools where it says so. Elements are read once. float16 and bfloat16 are accumulated in
 // float32, integers and bools in 64 bits modulo 2^64. What is added to what follows from shapes and device alone, so results
 // are the same at every call; no partial sum takes more than some hundred elements before it is added to others. All have a gradient
-// but argmax, argmin, any and all, which pass none on. ShapeError for an axis that does not exist or is named twice, at
-// the call where max, min, argmax or argmin find nothing to choose from. See tests/function/reduce_test.cpp.
+// but argmax, argmin, any and all, which pass none on. ShapeError for an axis that does not exist or is named twice, and
+// where max, min, argmax or argmin find nothing to choose from, at the call if that alone tells. See tests/function/reduce_test.cpp.
 #pragma once
 #include <damo/axes.hpp>
 #include <damo/reduce_options.hpp>
@@ -19,7 +19,8 @@ namespace damo {
 /// Of integers int64, or uint64 of unsigned ones; of nothing 0.
 Variable sum(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 Variable sum(const Operand& x, const Axes& axes, const ReduceOptions& options);
-/// Likewise; of nothing 1.
+/// Likewise; of nothing 1. The gradient at an element is the product of all divided by it, of the only 0 that of the others: where the product of all is too large or too small for its dtype
+/// that quotient is infinite, NaN or 0 though the product of the others may not be. .acc_dtype = float64 computes both there; no order of factors goes beyond its range so easily.
 Variable prod(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 Variable prod(const Operand& x, const Axes& axes, const ReduceOptions& options);
 /// Of integers and bools in float64; of nothing NaN.
