@@ -153,6 +153,8 @@ class KernelOp : public Op {
   Apply make_node(Inputs inputs) const override;
   Shapes infer_shape(const Apply& node, std::span<const Shape> inputs) const override;
   bool may_run_in_place(int, int) const override { return !reduced_axes(); }
+  /// As generated kernels do. An op with a make_thunk of its own that needs outputs in C order says that it may not.
+  bool may_write_window(int) const override { return true; }
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override;
 };
 

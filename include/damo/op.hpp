@@ -125,6 +125,18 @@ class Op : public std::enable_shared_from_this<Op> {
   /// A value that is several inputs must be allowed as each of them.
   virtual bool may_run_in_place(int, int) const { return false; }
 
+  /// Of an op that puts inputs side by side in output 0: whether place_in_output may tell their places.
+  virtual bool places_inputs() const { return false; }
+  /// Where input j stands in output 0, which lies as `output` does, for inputs of these shapes: its elements one for one, apart from the other inputs'. The op
+  /// that makes the input may then write it there, where it may_write_window, and nothing is left to copy (ThunkContext::lies_in_place). Nothing: it has no such place.
+  virtual std::optional<Layout> place_in_output(int, std::span<const Shape>, const Layout&) const { return {}; }
+  /// Whether output i may be a window of a larger array, of any strides in which no two elements meet. Else its buffer is its own, in C order.
+  virtual bool may_write_window(int) const { return false; }
+  /// Of a view: whether it looks at an input of any strides. Else at one in C order alone, which make_node sees to.
+  virtual bool views_any_strides() const { return true; }
+  /// Of a view that has each element of its input once: how an input of that shape lies if the view lies as `view` does. Nothing: it is no such view, whatever the extents.
+  virtual std::optional<Layout> layout_behind(const Layout&, const Shape&) const { return {}; }
+
   /// Whether an input may be float8_e4m3 or float8_e5m2, which arithmetic does not take: the op moves elements and computes nothing of them, or converts
   /// them itself. apply() refuses such inputs for others.
   virtual bool takes_float8() const { return false; }

@@ -200,6 +200,10 @@ std::string traffic_of(const FunctionGraph& graph, NodeId node) {
 std::vector<std::string> overwrites_of(const FunctionGraph& graph, NodeId node, const NodeNumbers& numbers, const Program& program,
                                        const ProgramNode& planned) {
   std::vector<std::string> lines;
+  for (std::size_t input = 0; input < planned.inputs.size(); ++input) {
+    if (std::find(planned.placed.begin(), planned.placed.end(), static_cast<int>(input)) == planned.placed.end()) continue;
+    lines.push_back("has " + label_of(graph, graph.inputs(node)[input], numbers) + " in its place already");
+  }
   for (const ProgramOverwrite& overwrite : planned.overwrites) {
     if (!overwrite.in_place && !program.copies_first(planned, overwrite)) continue;
     ValueId input = graph.inputs(node)[static_cast<std::size_t>(overwrite.input)];

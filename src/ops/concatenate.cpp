@@ -24,37 +24,6 @@ Op::Layout between(const Op::Layout& x, int axis, std::int64_t first, std::int64
   return part;
 }
 
-/// The elements of the first input that lie where concatenate puts the part-th of the others.
-class PartOp final : public Op {
- public:
-  PartOp(int axis, int part) : axis_(axis), part_(part) {}
-  std::string name() const override { return "part"; }
-  bool takes_float8() const override { return true; }
-  Props props() const override { return {{"axis", std::int64_t{axis_}}, {"part", std::int64_t{part_}}}; }
-  Apply make_node(Inputs inputs) const override {
-    return {*this, {inputs.begin(), inputs.end()}, {{inputs.at(0).dtype(), inputs.at(part_ + 1).dims()}}};
-  }
-  int view_of(int) const override { return 0; }
-  Layout view_layout(const Apply&, std::span<const Layout> inputs) const override {
-    std::int64_t first = 0;
-    for (int i = 1; i <= part_; ++i) first += inputs[static_cast<std::size_t>(i)].shape[axis_];
-    return between(inputs[0], axis_, first, inputs[static_cast<std::size_t>(part_) + 1].shape[axis_]);
-  }
-  /// Zeros beside g.
-  Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {
-    std::vector<Variable> parts;
-    for (int i = 1; i < static_cast<int>(node.inputs().size()); ++i) {
-      parts.push_back(i == part_ + 1 ? output_gradients[0] : zeros_like(node.input(i), node.where()));
-    }
-    Gradients gradients(node.inputs().size(), Gradient::disconnected());
-    gradients[0] = concatenate(parts, axis_, node.where());
-    return gradients;
-  }
-
- private:
-  int axis_, part_;
-};
-
 /// x moved along an axis; what leaves it comes in at the other end.
 class RollOp final : public Op {
  public:
@@ -68,6 +37,7 @@ class RollOp final : public Op {
     return {*this, {inputs.at(0)}, {inputs.at(0).type()}};
   }
   Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override { return {{inputs[0]}}; }
+  bool may_write_window(int) const override { return true; }
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
     return window_thunk(node, context, WindowWrite::kSetApart, [axis = axis_, places = places_, forward = forward_](std::span<const Layout> inputs, const Layout& output) {
       const Layout& x = inputs[0];
@@ -104,6 +74,7 @@ class PadOp final : public Op {
     return {*this, {inputs.at(0), inputs.at(1)}, {{inputs.at(0).dtype(), padded(inputs.at(0).dims())}}};
   }
   Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override { return {{padded(inputs[0])}}; }
+  bool may_write_window(int) const override { return true; }
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
     return window_thunk(node, context, WindowWrite::kSet, [widths = widths_](std::span<const Layout> inputs, const Layout& output) {
       Layout inside = output;
@@ -236,6 +207,12 @@ Thunk ConcatenateOp::make_thunk(const Apply& node, ThunkContext& context) const 
   });
 }
 
+std::optional<Op::Layout> ConcatenateOp::place_in_output(int input, std::span<const Shape> inputs, const Layout& output) const {
+  std::int64_t first = 0;
+  for (int i = 0; i < input; ++i) first += inputs[static_cast<std::size_t>(i)][axis_];
+  return between(output, axis_, first, inputs[static_cast<std::size_t>(input)][axis_]);
+}
+
 Gradients ConcatenateOp::gradient(const Apply& node, std::span<const Variable> output_gradients) const {
   std::vector<Variable> inputs{output_gradients[0]};
   inputs.insert(inputs.end(), node.inputs().begin(), node.inputs().end());
@@ -244,6 +221,27 @@ Gradients ConcatenateOp::gradient(const Apply& node, std::span<const Variable> o
     parts.push_back(std::make_shared<const PartOp>(axis_, i)->apply(inputs, node.where()).output());
   }
   return parts;
+}
+
+Apply PartOp::make_node(Inputs inputs) const {
+  return {*this, {inputs.begin(), inputs.end()}, {{inputs.at(0).dtype(), inputs.at(part_ + 1).dims()}}};
+}
+
+Op::Layout PartOp::view_layout(const Apply&, std::span<const Layout> inputs) const {
+  std::int64_t first = 0;
+  for (int i = 1; i <= part_; ++i) first += inputs[static_cast<std::size_t>(i)].shape[axis_];
+  return between(inputs[0], axis_, first, inputs[static_cast<std::size_t>(part_) + 1].shape[axis_]);
+}
+
+/// Zeros beside g.
+Gradients PartOp::gradient(const Apply& node, std::span<const Variable> output_gradients) const {
+  std::vector<Variable> parts;
+  for (int i = 1; i < static_cast<int>(node.inputs().size()); ++i) {
+    parts.push_back(i == part_ + 1 ? output_gradients[0] : zeros_like(node.input(i), node.where()));
+  }
+  Gradients gradients(node.inputs().size(), Gradient::disconnected());
+  gradients[0] = concatenate(parts, axis_, node.where());
+  return gradients;
 }
 
 Variable concatenate(std::span<const Variable> tensors, int axis, SourceLine where) {

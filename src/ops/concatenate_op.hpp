@@ -1,7 +1,9 @@
-// ConcatenateOp: tensors side by side along an axis; and what Variables and Arrays alike have to be to lie so, or to be split.
+// ConcatenateOp: tensors side by side along an axis, PartOp: one of them; and what Variables and Arrays alike have to be to lie so, or to be split.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 
 #include <damo/op.hpp>
 
@@ -26,10 +28,31 @@ class ConcatenateOp final : public Op {
   Apply make_node(Inputs inputs) const override;
   Shapes infer_shape(const Apply& node, std::span<const Shape> inputs) const override;
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override;
+  bool places_inputs() const override { return true; }
+  std::optional<Layout> place_in_output(int input, std::span<const Shape> inputs, const Layout& output) const override;
+  bool may_write_window(int) const override { return true; }
   Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override;
 
  private:
   int axis_;
+};
+
+/// The elements of the first input that lie where concatenate puts the part-th of the others: its gradient by that one.
+class PartOp final : public Op {
+ public:
+  PartOp(int axis, int part) : axis_(axis), part_(part) {}
+  int axis() const { return axis_; }
+  int part() const { return part_; }
+  std::string name() const override { return "part"; }
+  bool takes_float8() const override { return true; }
+  Props props() const override { return {{"axis", std::int64_t{axis_}}, {"part", std::int64_t{part_}}}; }
+  Apply make_node(Inputs inputs) const override;
+  int view_of(int) const override { return 0; }
+  Layout view_layout(const Apply& node, std::span<const Layout> inputs) const override;
+  Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override;
+
+ private:
+  int axis_, part_;
 };
 
 }  // namespace damo

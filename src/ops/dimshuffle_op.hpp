@@ -1,6 +1,7 @@
 // DimShuffleOp: a view with the axes in another order, with new ones of extent 1, without some of extent 1.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +30,13 @@ class DimShuffleOp final : public Op {
   int view_of(int) const override { return 0; }
   Layout view_layout(const Apply&, std::span<const Layout> inputs) const override {
     return turned(inputs[0]);
+  }
+  std::optional<Layout> layout_behind(const Layout& view, const Shape& input) const override {
+    Layout behind{input, Shape::filled(input.rank(), 0), view.offset};  // axes that are left out have one place
+    for (std::size_t i = 0; i < pattern_.size(); ++i) {
+      if (pattern_[i] != kNewAxis) behind.strides[static_cast<int>(pattern_[i])] = view.strides[static_cast<int>(i)];
+    }
+    return behind;
   }
   Layout turned(const Layout& x) const { return {shuffled(x.shape, 1), shuffled(x.strides, 0), x.offset}; }
   /// Throws ShapeError if the pattern is none of a value of these extents.

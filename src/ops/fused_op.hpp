@@ -40,6 +40,7 @@ class FusedOp final : public Op {
   std::uint32_t reduced_axes() const { return reduced_axes_; }
   /// What is read again after a reduction, be it over no axes, is read after elements were written.
   bool may_run_in_place(int, int) const override { return !reduces_; }
+  bool may_write_window(int) const override { return true; }
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override;
   bool equals(const Op& other) const override { return this == &other; }
   std::size_t hash() const override { return std::hash<const void*>()(this); }

@@ -23,6 +23,7 @@ class ReshapingOp : public Op {
  public:
   bool takes_float8() const override { return true; }
   int view_of(int) const override { return 0; }
+  bool views_any_strides() const override { return false; }
   Layout view_layout(const Apply&, std::span<const Layout> inputs) const override {
     const Shape to = shape(inputs);
     return {to, contiguous_strides(to), inputs[0].offset};

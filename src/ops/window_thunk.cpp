@@ -33,8 +33,9 @@ KernelSpec spec_of(WindowWrite write, DType dtype) {
 
 class WindowThunk {
  public:
-  WindowThunk(SpecKernel& kernel, std::vector<Cell*> inputs, Cell& output, Stream stream, WindowWrite write, Windows windows)
-      : bound_(watched(inputs, output)), kernel_(kernel), inputs_(std::move(inputs)), output_(output), stream_(stream), write_(write), windows_(std::move(windows)) {}
+  /// in_place: by input, see ThunkContext::lies_in_place.
+  WindowThunk(SpecKernel& kernel, std::vector<Cell*> inputs, std::vector<bool> in_place, Cell& output, Stream stream, WindowWrite write, Windows windows)
+      : bound_(watched(inputs, output)), kernel_(kernel), inputs_(std::move(inputs)), in_place_(std::move(in_place)), output_(output), stream_(stream), write_(write), windows_(std::move(windows)) {}
 
   void operator()() {
     std::vector<Launch>* launches = bound_.find();
@@ -44,10 +45,14 @@ class WindowThunk {
     for (Launch& launch : *launches) {
       const std::byte* from = inputs_[static_cast<std::size_t>(launch.input)]->data<const std::byte>() + launch.from * bytes;
       const std::byte* to = output_.data<const std::byte>() + launch.to * bytes;
-      launch.kernel.set_pointer(0, from);
-      launch.kernel.set_pointer(1, to);
-      if (write_ == WindowWrite::kAdd) launch.kernel.set_pointer(2, to);
-      launch.kernel.launch(stream_.handle());
+      if (launch.expected) {
+        if (from == to) continue;
+        if (!launch.kernel) launch.kernel.emplace(kernel_).bind(launch.expected->to.shape, arrays(*launch.expected), false);
+      }
+      launch.kernel->set_pointer(0, from);
+      launch.kernel->set_pointer(1, to);
+      if (write_ == WindowWrite::kAdd) launch.kernel->set_pointer(2, to);
+      launch.kernel->launch(stream_.handle());
     }
   }
 
@@ -59,9 +64,10 @@ class WindowThunk {
 
  private:
   struct Launch {
-    BoundKernel kernel;
+    std::optional<BoundKernel> kernel;
     int input;
     std::int64_t from, to;  ///< offsets, in elements
+    std::optional<Window> expected;  ///< of an input that mostly lies in place: it has a kernel once it did not
   };
 
   static std::vector<const Cell*> watched(const std::vector<Cell*>& inputs, const Cell& output) {
@@ -84,8 +90,12 @@ class WindowThunk {
     bool is_whole = true;
     for (const Window& window : windows()) {
       if (window.to.shape.size() == 0) continue;
-      launches.push_back({BoundKernel(kernel_), window.input, window.from.offset, window.to.offset});
-      is_whole &= launches.back().kernel.bind(window.to.shape, arrays(window), write_ == WindowWrite::kAdd, 0, want);
+      launches.push_back({{}, window.input, window.from.offset, window.to.offset, {}});
+      if (in_place_[static_cast<std::size_t>(window.input)]) {
+        launches.back().expected = window;
+        continue;
+      }
+      is_whole &= launches.back().kernel.emplace(kernel_).bind(window.to.shape, arrays(window), write_ == WindowWrite::kAdd, 0, want);
     }
     if (!is_whole) return {};
     return launches;
@@ -94,6 +104,7 @@ class WindowThunk {
   VersionTable<std::vector<Launch>> bound_;
   SpecKernel& kernel_;
   std::vector<Cell*> inputs_;
+  std::vector<bool> in_place_;
   Cell& output_;
   Stream stream_;
   WindowWrite write_;
@@ -107,8 +118,12 @@ Thunk window_thunk(const Apply& node, ThunkContext& context, WindowWrite write, 
   context.promise_contained();
   SpecKernel& kernel = context.kernel(spec_of(write, node.output().dtype()));
   std::vector<Cell*> inputs;
-  for (const Variable& input : node.inputs()) inputs.push_back(&context.storage(input));
-  const auto thunk = std::make_shared<WindowThunk>(kernel, std::move(inputs), context.storage(node.output()), context.stream(), write, std::move(windows));
+  std::vector<bool> in_place;
+  for (const Variable& input : node.inputs()) {
+    in_place.push_back(context.lies_in_place(static_cast<int>(inputs.size())));
+    inputs.push_back(&context.storage(input));
+  }
+  const auto thunk = std::make_shared<WindowThunk>(kernel, std::move(inputs), std::move(in_place), context.storage(node.output()), context.stream(), write, std::move(windows));
   context.foresee([thunk](const WantKernel& want) { thunk->foresee(want); });
   return [thunk] { (*thunk)(); };
 }

@@ -24,7 +24,7 @@ enum class WindowWrite {
 /// Called with the layouts of inputs and output when they are new. Windows are written in order.
 using Windows = std::function<std::vector<Window>(std::span<const Op::Layout> inputs, const Op::Layout& output)>;
 
-/// Inputs have the output's dtype.
+/// Inputs have the output's dtype. What lies in place already is not written again, where each input has one window (ThunkContext::lies_in_place).
 Thunk window_thunk(const Apply& node, ThunkContext& context, WindowWrite write, Windows windows);
 
 }  // namespace damo

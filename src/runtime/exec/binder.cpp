@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -146,6 +147,7 @@ void Binder::bind(std::span<const int> nodes, Binding& binding) {
       binding.waiting.push_back(number);
     }
   }
+  bind_parts(binding);
   for (const ProgramUpdate& update : program_.updates()) {
     if (!unknown[static_cast<std::size_t>(update.cell)]) program_.check_update(update, cell(update.cell).shape());
   }
@@ -173,9 +175,53 @@ bool Binder::bind_node(int number, Binding& binding) {
   if (node.passes >= 0) {
     const Cell& input = cell(node.inputs[static_cast<std::size_t>(node.passes)]);
     if (!(input.shape() == (*outputs)[0])) throw ShapeError(op.name() + ": output 0 of shape " + to_string((*outputs)[0]) + " is not what passes_through says, an input of shape " + to_string(input.shape()), "claim it of inputs of the output's shape alone");
-    if (is_contiguous(input.shape(), input.strides())) binding.passing.push_back(number);
+    bind_passing(number, binding);
   }
   return true;
+}
+
+void Binder::bind_passing(int number, Binding& binding) const {
+  const ProgramNode& node = program_.nodes()[static_cast<std::size_t>(number)];
+  const Cell& input = cell(node.inputs[static_cast<std::size_t>(node.passes)]);
+  if (is_contiguous(input.shape(), input.strides())) binding.passing.push_back(number);
+}
+
+void Binder::bind_parts(Binding& binding) {
+  if (program_.parts().empty()) return;
+  std::vector<char> is_bound(program_.nodes().size(), 0);
+  for (int node : binding.nodes) is_bound[static_cast<std::size_t>(node)] = 1;
+  for (std::size_t i = 0; i < program_.parts().size(); ++i) {
+    const ProgramPart& part = program_.parts()[i];
+    if (!is_bound[static_cast<std::size_t>(program_.cells()[static_cast<std::size_t>(part.cell)].producer)]) continue;
+    binding.parts.push_back({static_cast<int>(i), Binding::Part::kApart});
+    if (is_bound[static_cast<std::size_t>(part.node)]) blame(program_, part.node, [&] { bind_part(part, binding); });
+  }
+  binding.views.clear();
+  binding.passing.clear();
+  for (int number : binding.nodes) {
+    const ProgramNode& node = program_.nodes()[static_cast<std::size_t>(number)];
+    if (node.is_view) bind_view(number, binding);
+    else if (node.passes >= 0) bind_passing(number, binding);
+  }
+}
+
+void Binder::bind_part(const ProgramPart& part, Binding& binding) {
+  const ProgramNode& node = program_.nodes()[static_cast<std::size_t>(part.node)];
+  const Cell& whole = cell(node.outputs[0]);
+  std::vector<Shape> inputs;
+  for (int input : node.inputs) inputs.push_back(cell(input).shape());
+  const auto refuse = [&](const Op& op) { throw GraphError(op.name() + ": input " + std::to_string(part.input) + " has no place where it had one before the shapes were known", "let layout_behind and place_in_output tell of all shapes alike"); };
+  std::optional<Op::Layout> layout = node.apply.op().place_in_output(part.input, inputs, {whole.shape(), whole.strides(), 0});
+  if (!layout) refuse(node.apply.op());
+  for (int view : part.views) {
+    const ProgramNode& turn = program_.nodes()[static_cast<std::size_t>(view)];
+    layout = turn.apply.op().layout_behind(*layout, cell(turn.inputs[static_cast<std::size_t>(turn.apply.op().view_of(0))]).shape());
+    if (!layout) refuse(turn.apply.op());
+  }
+  if (!(layout->shape == cell(part.cell).shape())) refuse(node.apply.op());
+  check_reach(node.apply.op(), *layout, whole.dtype(), whole);
+  set_layout(part.cell, layout->shape, layout->strides, binding);
+  binding.parts.back().offset = layout->shape.size() == 0 ? 0 : layout->offset;
 }
 
 void Binder::bind_view(int number, Binding& binding) {
@@ -208,7 +254,7 @@ void Binder::check_overwrites(const ProgramNode& node) const {
 /// Memory that nodes share in turn orders them, so where calls are replayed as graphs, whose nodes run side by side (work_order.hpp), a temporary has the
 /// bytes of another one only if its node follows from all that read that one, and a workspace shares bytes only with what its node follows from, or what follows from it. Where that could
 /// cost much memory they share as they can: all temporaries, or the largest workspaces among themselves. lives: of the places, and behind them of the workspaces.
-MemoryPlan Binder::plan_of(const Binding& binding, std::vector<Lifetime> lives) const {
+MemoryPlan Binder::plan_of(const Binding& binding, std::vector<Lifetime> lives, const PartWriters& writers) const {
   if (program_.device().backend().least_replayed == 0) return MemoryPlan(lives);
   const std::size_t places = binding.places.size();
   std::vector<char> apart(lives.size(), 0);
@@ -232,7 +278,9 @@ MemoryPlan Binder::plan_of(const Binding& binding, std::vector<Lifetime> lives) 
     if (!apart[later] && !apart[earlier]) return true;
     const bool is_tiny = std::min(lives[later].bytes, lives[earlier].bytes) <= kTiny;
     if (is_tiny) return false;
-    return earlier < places ? order.follows(lives[later].first, binding.places[earlier].cell) : order.follows_node(lives[later].first, lives[earlier].first);
+    const auto follows = [&](int node) { return earlier < places ? order.follows(node, binding.places[earlier].cell) : order.follows_node(node, lives[earlier].first); };
+    const auto before = later < places ? writers.find(binding.places[later].cell) : writers.end();
+    return before == writers.end() ? follows(lives[later].first) : std::all_of(before->second.begin(), before->second.end(), follows);  // its own node follows from these
   });
 }
 
@@ -244,13 +292,18 @@ void Binder::place(Binding& binding) const {
     binding.largest_node = number;
     largest = bytes;
   };
+  PartWriters writers;
+  for (const Binding::Part& bound : binding.parts) {
+    const ProgramPart& part = program_.parts()[static_cast<std::size_t>(bound.part)];
+    if (bound.offset != Binding::Part::kApart) writers[program_.root(part.cell)].push_back(program_.cells()[static_cast<std::size_t>(part.cell)].producer);
+  }
   for (int number : binding.nodes) {
     const ProgramNode& node = program_.nodes()[static_cast<std::size_t>(number)];
     if (node.is_view || std::binary_search(binding.passing.begin(), binding.passing.end(), number)) continue;
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       const int output = node.outputs[i];
       const ProgramCell& plan = program_.cells()[static_cast<std::size_t>(output)];
-      if (node.is_in_place(static_cast<int>(i))) continue;
+      if (node.is_in_place(static_cast<int>(i)) || plan.part >= 0) continue;
       if ((plan.update >= 0 && !program_.is_guarded()) || plan.donation >= 0) continue;  // see Context::begin_outputs
       if (plan.role == CellRole::kOutput) {
         binding.owned.push_back(output);
@@ -258,7 +311,9 @@ void Binder::place(Binding& binding) const {
       }
       const std::size_t bytes = static_cast<std::size_t>(cell(output).shape().size()) * itemsize(plan.type.dtype);
       note(number, bytes);
-      lives.push_back({bytes, number, std::max(number, plan.last_use)});
+      const auto before = writers.find(output);
+      const int first = before == writers.end() ? number : *std::min_element(before->second.begin(), before->second.end());
+      lives.push_back({bytes, first, std::max(number, plan.last_use)});
       binding.places.push_back({output, 0});
     }
   }
@@ -266,7 +321,7 @@ void Binder::place(Binding& binding) const {
     note(work.node, work.bytes);
     lives.push_back({work.bytes, work.node, work.node});
   }
-  const MemoryPlan plan = plan_of(binding, std::move(lives));
+  const MemoryPlan plan = plan_of(binding, std::move(lives), writers);
   const std::size_t places = binding.places.size();
   for (std::size_t i = 0; i < places; ++i) binding.places[i].offset = plan.offsets[i];
   for (std::size_t i = 0; i < binding.work.size(); ++i) binding.work[i].offset = plan.offsets[places + i];

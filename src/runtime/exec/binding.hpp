@@ -69,7 +69,13 @@ struct Binding {
   std::vector<CellLayout> cells;  ///< that follow from them
   std::vector<int> nodes;         ///< bound in this stage
   std::vector<int> passing;       ///< those among them that hand their input on, see Op::passes_through
+  struct Part {
+    int part;             ///< its number
+    std::int64_t offset;  ///< in the array into which it is written, in elements; kApart: it has a buffer of its own
+    static constexpr std::int64_t kApart = -1;
+  };
   std::vector<View> views;
+  std::vector<Part> parts;  ///< that nodes of this stage write
   std::vector<int> owned;     ///< cells with a buffer of their own
   std::vector<Place> places;  ///< the others
   std::vector<Work> work;     ///< of nodes that need a workspace

@@ -117,6 +117,7 @@ class Context {
     });
   }
   void begin_outputs(const ProgramNode& node, bool is_sized);
+  void place_part(int cell);
   void begin_update(const ProgramUpdate& update);
   void check_outputs(const ProgramNode& node, bool is_sized) const;
   std::vector<Array> results();
@@ -155,6 +156,7 @@ class Context {
   bool is_logged_step_ = false;             // the step in progress is noted in the log of the Context around
   std::vector<char> passing_;               // by node: the output is the input itself in this call
   std::vector<std::int64_t> view_offsets_;  // by node
+  std::vector<std::int64_t> part_offsets_;  // by part
   std::vector<std::uint32_t> versions_;     // by cell: that it was bound with
   std::vector<int> borrowing_;              // cells that have no memory of their own: views, and what overwrites in place
   std::vector<int> all_nodes_;

@@ -80,6 +80,9 @@ void Context::begin_outputs(const ProgramNode& node, bool is_sized) {
   for (int output : node.outputs) {
     if (is_sized) CellAccess::begin_sizing(cell(output));
   }
+  for (std::size_t i = 0; node.writes_parts && i < node.outputs.size(); ++i) {
+    if (program_.cells()[static_cast<std::size_t>(node.outputs[i])].part >= 0) place_part(node.outputs[i]);
+  }
   if (!(program_.updates().empty() && program_.donations().empty()) && !is_sized) {
     for (int output : node.outputs) {
       const ProgramCell& plan = program_.cells()[static_cast<std::size_t>(output)];
@@ -92,6 +95,19 @@ void Context::begin_outputs(const ProgramNode& node, bool is_sized) {
     if (overwrite.in_place) CellAccess::set_array(output, input.array());
     else if (output.array().data() != input.array().data()) output.array().copy_from(input.array());
   }
+}
+
+/// Its window of the larger array, which may be a part itself, whose node has yet to run.
+void Context::place_part(int number) {
+  const ProgramCell& plan = program_.cells()[static_cast<std::size_t>(number)];
+  const std::int64_t offset = part_offsets_[static_cast<std::size_t>(plan.part)];
+  Cell& target = cell(number);
+  if (offset == Binding::Part::kApart) {
+    CellAccess::set_array(target, Array::empty(target.shape(), target.dtype(), program_.device()));
+    return;
+  }
+  if (program_.cells()[static_cast<std::size_t>(plan.base)].part >= 0) place_part(plan.base);
+  CellAccess::set_array(target, cell(plan.base).array().view(target.dtype(), target.shape(), target.strides(), offset));
 }
 
 void Context::begin_update(const ProgramUpdate& update) {

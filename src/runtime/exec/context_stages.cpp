@@ -102,6 +102,7 @@ void Context::apply(const Binding& binding, Stage& stage, std::size_t arena_byte
     for (int node : *nodes) work_places_[static_cast<std::size_t>(node)] = {};
   }
   for (int node : binding.passing) passing_[static_cast<std::size_t>(node)] = 1;
+  for (const Binding::Part& part : binding.parts) part_offsets_[static_cast<std::size_t>(part.part)] = part.offset;
   for (const Binding::View& view : binding.views) view_offsets_[static_cast<std::size_t>(view.node)] = view.offset;
   clear_placed(stage);
   allocate_arena(binding, stage, arena_bytes);

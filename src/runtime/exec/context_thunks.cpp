@@ -36,11 +36,15 @@ std::vector<int> Context::predict(std::int64_t extent) {
   for (int input : program_.inputs()) declare(input);
   for (int number : all_nodes_) {
     try {
-      if (blame(program_, number, [&] { return binder.bind_node(number, none); })) continue;
+      if (blame(program_, number, [&] { return binder.bind_node(number, none); })) {
+        none.nodes.push_back(number);
+        continue;
+      }
     } catch (const ShapeError&) {  // unknown extents that must differ: such a node compiles at its first call
     }
     for (int output : program_.nodes()[static_cast<std::size_t>(number)].outputs) declare(output);
   }
+  binder.bind_parts(none);
   return none.passing;
 }
 

@@ -1,5 +1,6 @@
 // NodeContext: the ThunkContext of one node. PendingKernels: what all nodes of a Function asked for, those of graphs within its graph too, compiled together.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -62,6 +63,10 @@ class NodeContext final : public ThunkContext {
   Device device() const override { return program_.device(); }
   Stream stream() const override { return Stream::default_of(program_.device()); }
   bool runs_in_place() const override { return program_.nodes()[static_cast<std::size_t>(node_)].runs_in_place; }
+  bool lies_in_place(int input) const override {
+    const std::vector<int>& placed = program_.nodes()[static_cast<std::size_t>(node_)].placed;
+    return std::find(placed.begin(), placed.end(), input) != placed.end();
+  }
   Kernel compile(std::string_view source, std::string_view name, std::vector<std::string> flags) override;
   SpecKernel& kernel(const KernelSpec& spec) override { return program_.kernel(node_, requests_++, spec); }
   SpecKernel& kernel(std::shared_ptr<const KernelSpec> spec) override { return program_.kernel(node_, requests_++, std::move(spec)); }

@@ -24,6 +24,9 @@ class OverwritePlanner {
   void plan() {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       ProgramNode& node = nodes_[i];
+      for (int output : node.outputs) {
+        if (!node.is_view && cells_[at(output)].part >= 0) follow(output, whole_of(output), true);
+      }
       if (node.is_view)
         follow(node.outputs[0], cells_[at(node.outputs[0])].base, true);
       else if (node.passes >= 0)
@@ -37,6 +40,12 @@ class OverwritePlanner {
 
  private:
   static std::size_t at(int number) { return static_cast<std::size_t>(number); }
+
+  /// Of a part: the array into which it is written, through others perhaps. That is written by no node yet.
+  int whole_of(int part) const {
+    while (cells_[at(part)].part >= 0) part = cells_[at(part)].base;
+    return part;
+  }
 
   /// The cell has, or may have, the other's memory.
   void follow(int cell, int other, bool as_view) {

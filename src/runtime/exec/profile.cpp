@@ -32,6 +32,7 @@ void ProfileRecorder::end(const Clock& clock, int node, const std::vector<Cell>&
     const int output = plan.outputs[static_cast<std::size_t>(overwrite.output)];
     if (program.copies_first(plan, overwrite)) bytes += 2 * distinct_bytes(cells[static_cast<std::size_t>(output)]);
   }
+  for (int input : plan.placed) bytes -= 2 * distinct_bytes(cells[static_cast<std::size_t>(plan.inputs[static_cast<std::size_t>(input)])]);  // neither read nor written
   const std::lock_guard lock(mutex_);
   Row& row = rows_[static_cast<std::size_t>(node)];
   ++row.calls;

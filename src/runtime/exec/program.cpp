@@ -4,6 +4,7 @@
 
 #include "runtime/exec/execution_order.hpp"
 #include "runtime/exec/overwrite_plan.hpp"
+#include "runtime/exec/parts_plan.hpp"
 #include "runtime/exec/update_plan.hpp"
 
 namespace damo {
@@ -12,6 +13,7 @@ Program::Program(const FunctionGraph& graph, Device device, bool check, bool sha
   add_cells(graph);
   add_nodes(graph);
   find_roles();
+  parts_ = plan_parts(nodes_, cells_, updates_);
   plan_overwrites(nodes_, cells_);
   extend_lives();
   std::vector<int> results;

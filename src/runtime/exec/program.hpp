@@ -24,7 +24,7 @@ enum class CellRole : std::uint8_t {
   kShared,     ///< a shared variable's value before the call
   kOutput,     ///< leaves the function, as a result or a shared variable's new value, itself, through a view or overwritten in place: has a buffer of its own
   kTemporary,  ///< lives in the arena from its producer to its last reader
-  kView        ///< has no memory: looks into another cell
+  kView        ///< has no memory: looks into another cell, which a node's own output does where it is a part (ProgramPart)
 };
 
 struct ProgramCell {
@@ -36,6 +36,15 @@ struct ProgramCell {
   int base = -1;       ///< of a view: the cell it looks into
   int update = -1;     ///< whose buffer becomes the shared variable's
   int donation = -1;   ///< a result's that may have a donated input's buffer
+  int part = -1;       ///< of an output that is written into a larger array
+  bool has_parts = false;  ///< nodes before its producer write into it
+};
+
+/// A node's output that is written where another node, which puts it beside others, would copy it; see parts_plan.hpp. Its cell looks into that node's output.
+struct ProgramPart {
+  int cell = 0;
+  int node = 0, input = 0;  ///< which has it there, as which input
+  std::vector<int> views;   ///< nodes that turn the cell into that input, the last one first
 };
 
 /// An output that begins as one of its node's inputs (Op::overwrites): in the input's memory, or as a copy of it.
@@ -61,6 +70,8 @@ struct ProgramNode {
   bool is_view = false;
   int passes = -1;  ///< the input that stands for the output where it is contiguous, see Op::passes_through
   bool runs_in_place = false;  ///< an output may have an input's memory, element for element
+  bool writes_parts = false;   ///< some outputs are parts
+  std::vector<int> placed;     ///< inputs that lie in its output already
   std::vector<ProgramOverwrite> overwrites;
 
   /// Whether the output gets its memory from what it overwrites.
@@ -108,6 +119,8 @@ class Program {
   /// Whether an output that begins as an input is a copy of it: not if it is in the input's memory, or is a shared variable's new value where the old one lies.
   bool copies_first(const ProgramNode& node, const ProgramOverwrite& overwrite) const;
   const std::vector<ProgramUpdate>& donations() const { return donations_; }
+  /// Each behind those that it may lie in.
+  const std::vector<ProgramPart>& parts() const { return parts_; }
   /// The cell that has the memory which this one looks into, through views of views; itself if it is no view.
   int root(int cell) const;
   /// Values of constant cells, on the device; empty for others.
@@ -149,6 +162,7 @@ class Program {
   std::vector<int> shared_;
   std::vector<SharedCall::Use> shared_uses_;
   std::vector<ProgramUpdate> updates_, donations_;
+  std::vector<ProgramPart> parts_;
   std::vector<int> cell_of_;  // by ValueId
   std::atomic<bool> told_splits_ = false;
   mutable std::mutex mutex_;

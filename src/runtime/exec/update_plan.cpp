@@ -34,7 +34,7 @@ class UpdatePlanner {
   void plan_donation(int input, const std::vector<ProgramResult>& results, std::vector<ProgramUpdate>& donations) {
     for (const ProgramResult& result : results) {
       ProgramUpdate donation{.variable = input, .cell = result.cell, .state = nullptr, .copied = {}, .apart = {}, .aliases = {}};
-      if (result.is_copied || !result.rivals.empty() || cells_[at(result.cell)].donation >= 0 || !(cells_[at(input)].type == cells_[at(result.cell)].type)) continue;
+      if (result.is_copied || !result.rivals.empty() || cells_[at(result.cell)].has_parts || cells_[at(result.cell)].donation >= 0 || !(cells_[at(input)].type == cells_[at(result.cell)].type)) continue;
       if (!reason_to_copy(donation).empty() || !obstacle(donation).empty()) continue;
       write_over(donation);
       cells_[at(result.cell)].donation = static_cast<int>(donations.size());
