@@ -191,6 +191,40 @@ TEST_P(Parts, AreNoMemoryOfTheirOwn) {
   EXPECT_LE(plan.temporaries, 1024u * (128 + 4 + 4) * 4 + 65536);
 }
 
+TEST_P(Parts, RotaryEmbeddingsAreOneKernel) {
+  const Variable x = input({float32, {2, 5, 3, 8}}, "x"), c = input({float32, {5, 1, 8}}, "c"), s = input({float32, {5, 1, 8}}, "s");
+  const Vars half = split(x, {4, 4}, 3), cosines = split(c, {4, 4}, 2), sines = split(s, {4, 4}, 2);
+  const Array a = ramp({2, 5, 3, 8}), cosine = ramp({5, 1, 8}, 0.25), sine = ramp({5, 1, 8}, -0.5);
+  const std::vector<double> of_x = a.to_doubles(), of_c = cosine.to_doubles(), of_s = sine.to_doubles();
+  const auto rotated = [&](const Variable& of) {
+    const Vars parts = split(of, {4, 4}, 3);
+    return of * c + concatenate({-parts[1], parts[0]}, 3) * s;
+  };
+  const Variable g = input({float32, {2, 5, 3, 8}}, "g"), y = rotated(x);
+  const Function gradient = made({g, c, s, x}, lop(std::span(&y, 1), std::span(&g, 1), std::span(&x, 1)));
+  const auto expect_turned = [&](const Function& f, const std::function<double(std::size_t at, std::size_t row, std::size_t k)>& expected) {
+    std::vector<Array> arrays{a, cosine, sine};
+    if (&f == &gradient) arrays.push_back(a);
+    const std::vector<double> values = f.call(arrays)[0].to_doubles();
+    for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], expected(i / 8 * 8, i / 24 % 5 * 8, i % 8), 1e-5);
+    EXPECT_EQ(launches(f, arrays), 1) << f.explain();
+  };
+  expect_turned(made({x, c, s}, {rotated(x)}), [&](std::size_t at, std::size_t row, std::size_t k) {
+    return of_x[at + k] * of_c[row + k] + (k < 4 ? -of_x[at + k + 4] : of_x[at + k - 4]) * of_s[row + k];
+  });
+  expect_turned(made({x, c, s}, {concatenate({half[0] * cosines[0] - half[1] * sines[0], half[1] * cosines[0] + half[0] * sines[0]}, 3)}), [&](std::size_t at, std::size_t row, std::size_t k) {
+    return of_x[at + k] * of_c[row + k % 4] + (k < 4 ? -of_x[at + k + 4] : of_x[at + k - 4]) * of_s[row + k % 4];
+  });
+  const Variable pairs = reshape(x, {2, 5, 3, 4, 2}), even = subtensor(pairs, {ellipsis, 0}), odd = subtensor(pairs, {ellipsis, 1});
+  expect_turned(made({x, c, s}, {reshape(stack({even * cosines[0] - odd * sines[0], odd * cosines[0] + even * sines[0]}, 4), {2, 5, 3, 8})}), [&](std::size_t at, std::size_t row, std::size_t k) {
+    return of_x[at + k] * of_c[row + k / 2] + (k % 2 == 0 ? -of_x[at + k + 1] : of_x[at + k - 1]) * of_s[row + k / 2];
+  });
+  expect_turned(gradient, [&](std::size_t at, std::size_t row, std::size_t k) {
+    const std::size_t other = k < 4 ? k + 4 : k - 4;
+    return of_x[at + k] * of_c[row + k] + (k < 4 ? 1 : -1) * of_x[at + other] * of_s[row + other];
+  });
+}
+
 DAMO_ON_EACH_DEVICE(Parts);
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "ops/attention/attention.hpp"
 #include "ops/gradient_mark.hpp"
 #include "ops/inner_graph_op.hpp"
+#include "ops/rewrites/divide_among_parts.hpp"
 #include "ops/rewrites/forward_shapes.hpp"
 #include "ops/rewrites/fuse_loops.hpp"
 #include "ops/rewrites/fuse_products.hpp"
@@ -81,6 +82,7 @@ std::vector<Pass> passes_of(const Options& options, Device device, FusionRecord*
                       if (graph.node_limit() == before || std::find(names.begin(), names.end(), kSimplify) != names.end()) return graph;
                       return apply_rules(std::move(graph), rules, names);  // x * 1 is left of a fill
                     }});
+  if (options.fuse) passes.push_back({std::string(kDivideAmongParts), divide_among_parts});
   passes.push_back({std::string(kSinkBranches), sink_branches});
   if (options.tf32) passes.push_back({std::string(kUseTf32), use_tf32});
   if (options.fuse) {
@@ -96,7 +98,7 @@ std::vector<Pass> passes_of(const Options& options, Device device, FusionRecord*
 
 std::vector<std::string> disabled_passes(const Options& options) {
   std::vector<std::string> names = options.disable;
-  if (!options.rewrite) names.insert(names.end(), {std::string(kSimplify), std::string(kForwardShapes), std::string(kAttentionKernels)});
+  if (!options.rewrite) names.insert(names.end(), {std::string(kSimplify), std::string(kForwardShapes), std::string(kDivideAmongParts), std::string(kAttentionKernels)});
   return names;
 }
 

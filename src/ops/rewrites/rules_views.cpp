@@ -55,12 +55,12 @@ Variable drop_contiguous(Site& site) {
   return op && op->passes_through(0) == 0 ? if_fits(site, site.input(0)) : Variable();
 }
 
+bool takes_all(const Index& index) { return !index.is_position() && !index.slice().start && !index.slice().stop && index.slice().step == 1; }
+
 /// x[:, :].
 Variable drop_whole_subtensor(Site& site) {
-  for (const Index& index : static_cast<const SubtensorOp&>(site.op()).indices()) {
-    if (index.is_position() || index.slice().start || index.slice().stop || index.slice().step != 1) return {};
-  }
-  return if_fits(site, site.input(0));
+  const std::vector<Index>& indices = static_cast<const SubtensorOp&>(site.op()).indices();
+  return std::all_of(indices.begin(), indices.end(), takes_all) ? if_fits(site, site.input(0)) : Variable();
 }
 
 /// Whether a view of the value can move up to values that no kernel makes, rows apart: else it would part kernels further up, and of other
@@ -72,11 +72,18 @@ bool may_rise(const Site& site, ValueId value, int& left) {
   return std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) { return may_rise(site, input, left); });
 }
 
-/// Whether a view should move before the row that makes what it looks at: kernels wait behind the view.
+/// Whether kernels wait behind the view, or what puts values together, where kernels write them or they are copied.
+bool is_waited_for(const Site& site, ValueId view) {
+  return site.all_readers(view, [&](NodeId reader) {
+    const Op& op = site.graph().op(reader);
+    return dynamic_cast<const KernelOp*>(&op) || is<ConcatenateOp>(op) || is<WriteSubtensorOp>(op);
+  });
+}
+
+/// Whether a view should move before the row that makes what it looks at.
 bool may_lift(const Site& site, ValueId x) {
   int left = kMostLifts;
-  if (!site.made_by<ElementwiseOp>(x) || !may_rise(site, x, left)) return false;
-  return site.all_readers(site.output(), [&](NodeId reader) { return dynamic_cast<const KernelOp*>(&site.graph().op(reader)) != nullptr; });
+  return site.made_by<ElementwiseOp>(x) && may_rise(site, x, left) && is_waited_for(site, site.output());
 }
 
 /// view(f(x, y)) is f(view(x), view(y)). moved: an operand, of fewer axes perhaps, after the view.
@@ -161,9 +168,72 @@ bool has_sure_operands(const Site& site, ValueId value) {
   return tensors == 1 || (tensors > 1 && dims.is_known());
 }
 
+/// Whether of each axis that the indices cut the extent is known, and an operand of the node that makes the value has that extent, or 1, there: the other axes are compared again.
+bool agree_where_cut(const Site& site, ValueId value, const std::vector<Index>& indices) {
+  const Shape& dims = site.type(value).dims;
+  const auto inputs = site.graph().inputs(site.graph().owner(value));
+  for (int axis = 0; axis < static_cast<int>(indices.size()); ++axis) {
+    if (takes_all(indices[static_cast<std::size_t>(axis)])) continue;
+    const bool agree = std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+      const Shape& own = site.type(input).dims;
+      const int at = axis - (dims.rank() - own.rank());
+      return at < 0 || own[at] == 1 || own[at] == dims[axis];
+    });
+    if (dims[axis] == kUnknown || !agree) return false;
+  }
+  return true;
+}
+
+/// The indices for an operand of these extents of what they cut: what stretches along an axis is not cut there.
+std::vector<Index> indices_of_operand(const std::vector<Index>& indices, const Shape& cut, const Shape& operand) {
+  std::vector<Index> own;
+  const int missing = cut.rank() - operand.rank();
+  for (int axis = missing; axis < static_cast<int>(indices.size()); ++axis) {
+    const Index& index = indices[static_cast<std::size_t>(axis)];
+    const bool stretches = operand[axis - missing] == 1 && cut[axis] != 1;
+    own.push_back(!stretches ? index : index.is_position() ? Index(0) : Index());
+  }
+  return own;
+}
+
+/// Whether no element of a value of these extents is in both of its parts: there is an axis where slices do not meet, or positions differ.
+bool are_apart(const std::vector<Index>& a, const std::vector<Index>& b, const Shape& dims) {
+  const auto range_of = [&](const Index& index, std::int64_t extent) {
+    const auto from_front = [extent](std::int64_t place) { return std::clamp<std::int64_t>(place < 0 ? place + extent : place, 0, extent); };
+    if (index.is_position()) return std::pair(from_front(index.position()), from_front(index.position()) + 1);
+    if (index.slice().step < 1) return std::pair<std::int64_t, std::int64_t>(0, extent);
+    return std::pair(index.slice().start ? from_front(*index.slice().start) : 0, index.slice().stop ? from_front(*index.slice().stop) : extent);
+  };
+  for (std::size_t axis = 0; axis < std::min(a.size(), b.size()); ++axis) {
+    const std::int64_t extent = dims[static_cast<int>(axis)];
+    if (extent == kUnknown) continue;
+    const auto first = range_of(a[axis], extent), second = range_of(b[axis], extent);
+    if (first.second <= second.first || second.second <= first.first) return true;
+  }
+  return false;
+}
+
+/// The same for a subtensor, where other ones may look at x too: each at elements of its own, so that none is computed twice.
+bool may_lift_cut(const Site& site, ValueId x, const std::vector<Index>& indices) {
+  int left = kMostLifts;
+  if (!site.made_by<ElementwiseOp>(x) || !is_waited_for(site, site.output())) return false;
+  if (site.readings(x) == 1) return may_rise(site, x, left);
+  const auto inputs = site.graph().inputs(site.graph().owner(x));
+  if (site.readings(x) > kMostLifts || !std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) { return may_rise(site, input, left); })) return false;
+  return site.all_readers(x, [&](NodeId other) {
+    const auto* cut = dynamic_cast<const SubtensorOp*>(&site.graph().op(other));
+    return other == site.node() || (cut && are_apart(indices, cut->indices(), site.type(x).dims) && is_waited_for(site, site.graph().outputs(other)[0]));
+  });
+}
+
 Variable lift_subtensor(Site& site) {
-  if (!may_lift(site, site.input(0)) || !has_sure_operands(site, site.input(0))) return {};
-  return lifted(site, site.input(0), [&](ValueId input) { return subtensor(site.operand(input), static_cast<const SubtensorOp&>(site.op()).indices()); });
+  const ValueId x = site.input(0);
+  const std::vector<Index>& indices = static_cast<const SubtensorOp&>(site.op()).indices();
+  if (!may_lift_cut(site, x, indices) || !(has_sure_operands(site, x) || agree_where_cut(site, x, indices))) return {};
+  return lifted(site, x, [&](ValueId input) {
+    const std::vector<Index> own = indices_of_operand(indices, site.type(x).dims, site.type(input).dims);
+    return std::all_of(own.begin(), own.end(), takes_all) ? site.operand(input) : subtensor(site.operand(input), own);
+  });
 }
 
 Variable lift_reshape(Site& site) {

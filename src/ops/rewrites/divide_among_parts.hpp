@@ -1,0 +1,17 @@
+// divide_among_parts: elementwise work on what concatenate puts together is done part by part before it: f(concatenate(a, b), c) is
+// concatenate(f(a, c[:n]), f(b, c[n:])). The parts are then written where concatenate has them (runtime/exec/parts_plan.hpp), and nobody copies them, nor reads them again.
+// Parts of one shape may be one kernel, so x * cos + concatenate({-x2, x1}) * sin is one. Exact.
+//
+// It is done where no kernel has more to read or to write for it: all elementwise work on the whole moves, to where a result, a view, a product or another op
+// that is no generated kernel reads it. Nothing moves before a reduction or a scan of the whole, which would be one kernel with that work. Operands beside the whole are cut
+// by views: leaves and views themselves, elementwise work that nobody else reads by way of its operands. What is the same for all parts stays; it must not
+// follow from a reduction, which could be in one kernel with its reader. Extents along the axis are known.
+// Linear in the graph and in what is made anew, which is bounded for each concatenate. See tests/ops/rewrites/divide_among_parts_test.cpp.
+#pragma once
+#include <damo/graph.hpp>
+
+namespace damo {
+
+FunctionGraph divide_among_parts(FunctionGraph graph);
+
+}  // namespace damo

@@ -1,0 +1,72 @@
+// The graphs that divide_among_parts makes, and the rules that go before it. Values: tests/function/parts_test.cpp.
+#include "ops/rewrites/divide_among_parts.hpp"
+
+#include <gmock/gmock.h>
+
+#include <damo/gradient.hpp>
+#include <damo/ops/linalg.hpp>
+#include <damo/ops/math.hpp>
+#include <damo/ops/reduce.hpp>
+#include <damo/ops/scan.hpp>
+#include <damo/ops/shape.hpp>
+#include <damo/ops/subtensor.hpp>
+#include "ops/rewrites/simplify.hpp"
+#include "support/formula.hpp"
+
+namespace damo {
+namespace {
+
+using damo::testing::formula;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class DivideAmongParts : public ::testing::Test {
+ protected:
+  FunctionGraph graph_of(const std::vector<Variable>& outputs) const {
+    const Variable inputs[] = {a_, b_, c_, w_, r_, u_};
+    return FunctionGraph(inputs, outputs, true);
+  }
+  std::string divided(const Variable& output) const { return formula(divide_among_parts(merge_duplicates(graph_of({output})))); }
+  std::string simplified(const Variable& output) const { return formula(divide_among_parts(apply_rules(merge_duplicates(graph_of({output})), simplification_rules(false)))); }
+
+  const Variable a_ = input({float32, {kUnknown, 2}}, "a"), b_ = input({float32, {kUnknown, 3}}, "b"), c_ = input({float32, {kUnknown, 5}}, "c");
+  const Variable w_ = input({float32, {5}}, "w"), r_ = input({float32, {kUnknown, 1}}, "r"), u_ = matrix("u");
+  const Variable ab_ = concatenate({a_, b_}, 1);
+};
+
+TEST_F(DivideAmongParts, MovesElementwiseWorkInFront) {
+  EXPECT_EQ(divided(exp(ab_) * 2.0), "concatenate[1](mul(exp(a), 2), mul(exp(b), 2))");
+  EXPECT_EQ(divided(ab_ * c_ + r_), "concatenate[1](add(mul(a, subtensor[:, 0:2](c)), r), add(mul(b, subtensor[:, 2:5](c)), r))");
+  EXPECT_EQ(divided(ab_ * w_), "concatenate[1](mul(a, subtensor[0:2](w)), mul(b, subtensor[2:5](w)))") << "an operand with fewer axes";
+  EXPECT_EQ(divided(expand_dims(w_, 0) * 2.0 - ab_), "concatenate[1](sub(mul(subtensor[:, 0:2](dimshuffle[-1, 0](w)), 2), a), sub(mul(subtensor[:, 2:5](dimshuffle[-1, 0](w)), 2), b))") << "work that nobody else reads";
+  EXPECT_EQ(divided(ab_ + concatenate({sqr(a_), b_}, 1)), "concatenate[1](add(a, sqr(a)), add(b, b))") << "parts of the same extents";
+  EXPECT_EQ(divided(sum(dot(transpose(exp(ab_)), c_))), divided(sum(dot(transpose(concatenate({exp(a_), exp(b_)}, 1)), c_)))) << "up to a product";
+}
+
+TEST_F(DivideAmongParts, LeavesWhatOneKernelDoesOfTheWhole) {
+  EXPECT_THAT(divided(sum(exp(ab_), 1)), Not(StartsWith("concatenate"))) << "a reduction of it";
+  EXPECT_THAT(divided(ab_ / sum(ab_, 1, keepdims)), StartsWith("true_div"));
+  EXPECT_THAT(divided(ab_ * sum(c_, 1, keepdims)), StartsWith("mul")) << "beside a reduction of another value";
+  EXPECT_THAT(divided(cumsum(ab_ * 2.0, 1)), StartsWith("cumsum"));
+  EXPECT_THAT(divided(ab_ + dot(c_, constant(Scalar(1.0f)) * outer(w_, w_))), StartsWith("add")) << "a product has an epilogue";
+  EXPECT_THAT(divided(ab_ + u_), StartsWith("add")) << "of an extent that is not known";
+  const Variable h = exp(c_);
+  EXPECT_THAT(formula(divide_among_parts(graph_of({ab_ + h, h}))), StartsWith("add")) << "work that somebody else needs as a whole";
+  EXPECT_THAT(divided(concatenate({u_, a_}, 1) * 2.0), StartsWith("mul")) << "a part of an unknown extent";
+  EXPECT_THAT(divided(ab_ + concatenate({b_, a_}, 1)), StartsWith("add")) << "parts of other extents";
+}
+
+TEST_F(DivideAmongParts, TheWholeMayBeNeededToo) {
+  EXPECT_EQ(formula(divide_among_parts(graph_of({exp(ab_), ab_}))), "concatenate[1](exp(a), exp(b))");
+  const FunctionGraph several = divide_among_parts(graph_of({exp(ab_), exp(ab_) * w_}));
+  EXPECT_EQ(formula(several, several.outputs()[1]), "concatenate[1](mul(exp(a), subtensor[0:2](w)), mul(exp(b), subtensor[2:5](w)))");
+}
+
+TEST_F(DivideAmongParts, PartsOfGradientsAreSlicesOfWhatIsCutBefore) {
+  const Variable y = ab_ * w_;
+  EXPECT_EQ(simplified(exp(lop(std::span(&y, 1), std::span(&c_, 1), std::span(&b_, 1))[0])), "exp(mul(subtensor[:, 2:5](c), subtensor[2:5](w)))");
+}
+
+}  // namespace
+}  // namespace damo
