@@ -16,6 +16,7 @@ namespace {
 constexpr int kBytesInFlight = 32;   // of reads a thread: 48 KB a multiprocessor keep an H200's memory busy
 constexpr std::size_t kSharedBytes = 48 * 1024;       // that a kernel may declare
 constexpr std::size_t kLargeTileBytes = 20 * 1024;    // beyond it too few blocks share a multiprocessor
+constexpr int kStridedBytes = 4;     // that a thread stores side by side where outputs are strided
 constexpr int kHeavyCost = 150;      // instructions an element from which arithmetic, not memory, is the limit
 
 // Where a number stands for every so few instructions, reading numbers counts: that is an instruction for each pair, once for all elements that a thread takes at once.
@@ -34,6 +35,17 @@ bool has_registers(const CudaSchedule& schedule, int words) {
 /// Whether it computes little for each of its numbers, and parts of its body can be had.
 bool is_full_of_numbers(const KernelSpec& spec) {
   return static_cast<int>(spec.numbers.size()) * kCostOfNumber >= spec.cost() && !spec.has_ordinals() && !spec.reduces();
+}
+
+/// Bytes of an element of the narrowest output that is strided along the last axis; 0: there is none. Its elements are stored one by one, so neighbours in memory had better
+/// be neighbouring threads': where a thread had the elements of a vector, each store of a warp would touch four times as many sectors.
+int narrowest_strided(const KernelSpec& spec, const Layout& layout) {
+  int narrowest = 0;
+  for (int i = spec.input_count(); i < static_cast<int>(layout.access.size()) && layout.form == Form::kElements; ++i) {
+    const int bytes = spec.element_bytes(i);
+    if (layout.access[static_cast<std::size_t>(i)] == Access::kStrided && (narrowest == 0 || bytes < narrowest)) narrowest = bytes;
+  }
+  return narrowest;
 }
 
 bool is_block(int threads) { return threads >= 32 && threads <= 1024 && threads % 32 == 0; }
@@ -95,6 +107,11 @@ CudaSchedule cuda_schedule(const KernelSpec& spec, const Layout& layout) {
   while (schedule.part > 0 && !has_registers(schedule, words) && schedule.unroll > 1) schedule.unroll /= 2;
   while (!has_registers(schedule, words) && schedule.vector > 1) schedule.vector /= 2;
   if (!has_registers(schedule, words)) schedule.block = std::min(schedule.block, 256);
+  if (const int narrowest = narrowest_strided(spec, layout); narrowest > 0) {
+    const int elements = schedule.vector * schedule.unroll;
+    schedule.vector = std::clamp(kStridedBytes / narrowest, 1, schedule.vector);
+    schedule.unroll = elements / schedule.vector;
+  }
   measured(schedule);
   return schedule;
 }

@@ -1,4 +1,4 @@
-// How a generated CUDA kernel divides its work, from the spec alone.
+// How a generated CUDA kernel divides its work, from the spec, and from whether its outputs are strided.
 #pragma once
 #include "runtime/kernel/layout.hpp"
 #include "runtime/kernel/spec.hpp"
@@ -19,6 +19,7 @@ struct CudaSchedule {
   int elements_per_block() const { return block * vector * unroll; }
 };
 
+/// layout: of elements; without arrays: as if all lay in C order, and none were scalars.
 CudaSchedule cuda_schedule(const KernelSpec& spec, const Layout& layout = {});
 
 /// The tile that turns transposed arrays around: `inner` elements along the last axis by `other` along the transposed one.

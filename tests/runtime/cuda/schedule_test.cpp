@@ -41,6 +41,16 @@ TEST(CudaSchedule, HalvesTheVectorWhereThreeOutputsOutweighTheInputs) {
   EXPECT_EQ(cuda_schedule(spec_of({float32, float32, float32, float32}, {float32, float32, float32})).vector, 4);
 }
 
+TEST(CudaSchedule, NeighboursInMemoryAreNeighbouringThreadsWhereOutputsAreStrided) {
+  const auto of = [](DType dtype, Access written) { return cuda_schedule(spec_of({dtype, dtype}, {dtype, dtype}), {.rank = 2, .access = {Access::kRow, Access::kStrided, Access::kRow, written}}); };
+  EXPECT_EQ(of(float32, Access::kRow).vector, 4);
+  EXPECT_EQ(of(float32, Access::kStrided).vector, 1);
+  EXPECT_EQ(of(float32, Access::kStrided).unroll, 4) << "as many elements";
+  EXPECT_EQ(of(bfloat16, Access::kStrided).vector, 2);
+  EXPECT_EQ(of(bfloat16, Access::kStrided).unroll, 4);
+  EXPECT_EQ(of(float64, Access::kStrided).vector, 1);
+}
+
 /// x * n0 + n1 * x + ..., or something dearer for each number.
 KernelSpec spec_of_numbers(int count, int cost) {
   KernelSpec spec = spec_of({float32}, {float32});
