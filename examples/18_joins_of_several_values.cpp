@@ -3,6 +3,7 @@
 #include <cmath>
 #include <damo/damo.hpp>
 #include <damo/reduction_kernel.hpp>
+#include <damo/scan_kernel.hpp>
 #include <iostream>
 using namespace damo;
 
@@ -66,7 +67,11 @@ int main() {
                                               {"second", float32, "-INFINITY", "-INFINITY", "fmaxf(fminf(a.first, b.first), fmaxf(a.second, b.second))"}}});
   const std::vector<Array> two = greatest.results(Array::from(std::vector<float>{3, 7, -1, 7, 5}));
   std::cout << "the two greatest " << two[0] << " " << two[1] << "\n";
-  const bool right = right_moments && right_states && two[0].item().as_double() == 7 && two[1].item().as_double() == 7;
+  // And the recurrence, whose result of each member is an array: the products of m, and h.
+  const InclusiveScanKernel states_of({.arguments = "const float* m, const float* c", .members = {{"m", float32, "m[i]", "1", "a.m * b.m"}, {"h", float32, "c[i]", "0", "b.m * a.h + b.h"}}});
+  const Array same = states_of.results(halves, ones)[1];
+  std::cout << "h again " << same << "\n";
+  const bool right = right_moments && right_states && two[0].item().as_double() == 7 && two[1].item().as_double() == 7 && same.to_doubles() == states.to_doubles();
   std::cout << (right ? "all as expected\n" : "not as expected\n");
   return right ? 0 : 1;
 }

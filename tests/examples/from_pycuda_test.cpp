@@ -381,14 +381,14 @@ TEST_P(FromPycuda, ArraysAreReduced) {
   is(inner(array, other_array), {150});
   EXPECT_EQ(inner(array, other_array).item().as_double(), 150);
   is(inner.along(0, false, array, other_array), {50, 100});
-  ReductionKernelDefinition range{.dtype_out = float32,
-                                  .neutral = "Range{1e30f, -1e30f}",
-                                  .reduce = "Range{fminf(a.low, b.low), fmaxf(a.high, b.high)}",
-                                  .map = "Range{x[i], x[i]}",
-                                  .arguments = "const float* x"};
+  JoinDefinition range{.dtype_out = float32,
+                       .neutral = "Range{1e30f, -1e30f}",
+                       .reduce = "Range{fminf(a.low, b.low), fmaxf(a.high, b.high)}",
+                       .map = "Range{x[i], x[i]}",
+                       .arguments = "const float* x"};
   range.preamble = "struct Range { float low, high; };";
   range.post = "a.high - a.low";
-  range.*(&ReductionKernelDefinition::accumulator) = "Range";
+  range.*(&JoinDefinition::accumulator) = "Range";
   is(ReductionKernel(range)(array), {3});
 
   const InclusiveScanKernel running_sum(float32, "a + b");
@@ -396,6 +396,8 @@ TEST_P(FromPycuda, ArraysAreReduced) {
   is(running_sum(array), {1, 3, 3, 7});
   is(sum_before(array, 0), {0, 0, 1, 2});
   is(cumsum(array), {1, 3, 6, 10});
+  const InclusiveScanKernel products({.reduce = "a + b", .map = "x[i] * y[i]", .arguments = "const float* x, const float* y"});
+  is(products.along(0, array, other_array), {5, 20, 50, 100});
 }
 
 TEST_P(FromPycuda, ErrorsHaveKinds) {

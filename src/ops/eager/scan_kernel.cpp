@@ -1,71 +1,68 @@
-// A ScanKernel is a KernelSpec whose join is the user's text; its compiled kernels are the device's (EagerKernels).
 #include <damo/scan_kernel.hpp>
+
+#include <span>
+#include <vector>
 
 #include <damo/axes.hpp>
 #include <damo/error.hpp>
-#include "graph/base/computed_dtype.hpp"
-#include "ops/eager/kernels.hpp"
+
+#include "ops/eager/join_kernel.hpp"
 #include "ops/eager/overlap.hpp"
-#include "ops/eager/snippet.hpp"
-#include "runtime/kernel/given_names.hpp"
 
 namespace damo {
 
 struct ScanKernel::Data {
-  KernelSpec spec;
-  DType dtype;
-  std::uint32_t number;  // among the device's kernels
+  JoinKernel kernel;
 };
 
-ScanKernel::ScanKernel(DType dtype, SourceText operation, SourceText neutral, bool exclusive, ScanKernelOptions options) {
-  const std::string label = "ScanKernel " + options.name;
-  if (!is_identifier(options.name)) throw GraphError(label + ": a kernel cannot be called so", "use letters, digits and _");
-  if (operation.text.empty()) throw GraphError(label + ": it has no operation", "\"a + b\"");
-  if (exclusive && neutral.text.empty()) throw GraphError(label + ": it has no neutral value", "\"0\"");
-  require_computed(label, dtype);
-  KernelSpec spec;
-  spec.name = std::move(options.name);
-  spec.inputs = spec.outputs = {dtype};
-  Step step;
-  step.name = spec.name;
-  step.code = "x0";
-  step.inputs = {0};
-  step.compute = is_half(dtype) ? float32 : dtype;
-  step.result = dtype;
-  step.join = Join{.bytes = static_cast<int>(itemsize(step.compute)), .neutral = exclusive ? "damo_neutral()" : "", .reduce = "damo_join(a, b)",
-                   .prefix = exclusive ? Prefix::kExclusive : Prefix::kInclusive};
-  spec.steps = {std::move(step)};
-  spec.stores = {1};
-  const std::string type = c_type(spec.steps[0].compute);
-  std::string text = options.preamble.text.empty() ? std::string() : with_lines(options.preamble);
-  if (exclusive) text += function_of(type, "damo_neutral()", neutral);
-  text += function_of(type, "damo_join(" + type + " a, " + type + " b)", operation);
-  spec.users_text = UsersText{std::move(text), std::move(options.flags)};
-  data_ = std::make_shared<Data>(Data{std::move(spec), dtype, EagerKernels::number_of_users()});
+namespace {
+
+/// One array of the dtype, joined as it is.
+JoinDefinition definition_of(DType dtype, SourceText operation, SourceText neutral, ScanKernelOptions options) {
+  return {.dtype_out = dtype, .neutral = std::move(neutral), .reduce = std::move(operation), .arguments = "const " + c_type(dtype) + "* x", .name = std::move(options.name),
+          .preamble = std::move(options.preamble), .flags = std::move(options.flags)};
 }
 
-Array ScanKernel::operator()(const Array& x, int axis) const {
-  if (!x) throw TypeError(data_->spec.name + ": the Array is empty", "check the Array with if (array)");
-  const Array y = Array::empty(x.shape(), x.dtype(), x.device());
-  into(x, y, axis);
-  return y;
+}  // namespace
+
+ScanKernel::ScanKernel(JoinDefinition definition, bool exclusive) : data_(std::make_shared<Data>(Data{JoinKernel(std::move(definition), exclusive ? Prefix::kExclusive : Prefix::kInclusive)})) {}
+
+ScanKernel::ScanKernel(DType dtype, SourceText operation, SourceText neutral, bool exclusive, ScanKernelOptions options)
+    : ScanKernel(definition_of(dtype, std::move(operation), std::move(neutral), std::move(options)), exclusive) {}
+
+std::vector<Array> ScanKernel::run_all(int axis, std::initializer_list<ArrayOperand> given) const {
+  const JoinKernel& kernel = data_->kernel;
+  const SnippetArguments arguments = kernel.take(std::span(given.begin(), given.size()));
+  const Shape space = common_shape(kernel.spec().name, arguments.arrays);
+  const std::uint32_t mask = Axes(axis).mask(space.rank(), kernel.spec().name);
+  std::vector<Array> outs;
+  for (DType dtype : kernel.spec().outputs) outs.push_back(Array::empty(space, dtype, Device(arguments.backend)));
+  kernel.run(arguments, outs, space, mask);
+  return outs;
+}
+
+Array ScanKernel::run(int axis, std::initializer_list<ArrayOperand> given) const {
+  data_->kernel.require_one_result();
+  return run_all(axis, given)[0];
 }
 
 void ScanKernel::into(const Array& x, const Array& y, int axis) const {
-  const std::string& name = data_->spec.name;
+  const JoinKernel& kernel = data_->kernel;
+  const std::string& name = kernel.spec().name;
+  kernel.require_one_result();
   if (!x || !y) throw TypeError(name + ": an Array is empty", "check the Array with if (array)");
-  for (const Array* array : {&x, &y}) {
-    if (array->dtype() == data_->dtype) continue;
-    throw TypeError(name + " works on " + std::string(damo::name(data_->dtype)) + ", it is given " + describe(*array), "astype(x, " + std::string(damo::name(data_->dtype)) + ") converts it");
+  const ArrayOperand given[] = {x};
+  SnippetArguments arguments = kernel.take(given);
+  if (const DType gives = kernel.spec().outputs[0]; y.dtype() != gives) {
+    throw TypeError(name + " gives " + std::string(damo::name(gives)) + ", it is to write into " + describe(y), "Array::empty(x.shape(), " + std::string(damo::name(gives)) + ", x.device())");
   }
   if (!(x.shape() == y.shape())) throw ShapeError(name + ": shapes differ: " + to_string(x.shape()) + " into " + to_string(y.shape()), "give the result the shape of the input");
   if (!(x.device() == y.device())) throw DeviceError(name + ": " + describe(x) + " into " + describe(y), "move one of them: x.to(device)");
   const std::uint32_t mask = Axes(axis).mask(x.rank(), name);
   check_writable(name, y);
-  const auto kernel = EagerKernels::of(x.device().backend())->reducing(data_->number, [&] { return data_->spec; });
-  const Array from = would_overwrite(y, x) ? packed_copy(x) : x;
-  const EagerInput inputs[] = {{&from, {}}};
-  kernel->run(inputs, y, y.shape(), mask);
+  const bool reads_elsewhere = kernel.made().plain[0];
+  if (reads_elsewhere || would_overwrite(y, x)) arguments.arrays[0] = packed_copy(x);
+  kernel.run(arguments, std::span(&y, 1), y.shape(), mask);
 }
 
 }  // namespace damo

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "ops/eager/elementwise_text.hpp"
-#include "ops/eager/reduction_spec.hpp"
+#include "ops/eager/join_spec.hpp"
 #include "ops/eager/snippet.hpp"
 #include "ops/reductions.hpp"
 #include "runtime/cuda/cuda_backend.hpp"
@@ -30,7 +30,7 @@ std::string log_of(std::string source, SourceKind kind, std::vector<std::string>
 SourceText text(const char* text) { return SourceText(text, nullptr, 0); }
 
 struct UsersReduction {
-  ReductionKernelDefinition definition;
+  JoinDefinition definition;
   Shape of_second;  ///< of the second array; of the first it is the space's
 };
 
@@ -69,7 +69,7 @@ TEST(EagerNvrtc, CompilesReductionsOfEveryForm) {
   for (const auto& [space, mask] :
        {std::pair(Shape{2, 70001}, 2u), {Shape{600, 33}, 2u}, {Shape{3000, 64}, 1u}, {Shape{3, 20000}, 3u}}) {
     for (UsersReduction& one : users_reductions(space)) {
-      const ReductionSpec made = reduction_spec(std::move(one.definition));
+      const JoinSpec made = join_spec(std::move(one.definition));
       const Shape number = {}, shapes[] = {space, one.of_second}, kept = reduced_shape(space, mask, true);
       const Strides strides[] = {contiguous_strides(shapes[0]), contiguous_strides(shapes[1])},
                     of_kept = contiguous_strides(kept);

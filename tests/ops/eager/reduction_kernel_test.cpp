@@ -248,10 +248,10 @@ TEST_P(EagerReductionKernel, JoinsSeveralValuesOfWhichEachIsAResult) {
 TEST_P(EagerReductionKernel, TellsWhatIsWrongWithMembers) {
   const Array x = random({5});
   EXPECT_THAT(error_of([&] { moments()(x, 1.0f); }), ::testing::HasSubstr("ReductionKernel moments has 3 results\n  results() and results_along() give them all; .post makes one of them"));
-  const auto error = [](std::vector<ReductionMember> members, SourceText neutral = {}, SourceText before = {}) {
+  const auto error = [](std::vector<JoinMember> members, SourceText neutral = {}, SourceText before = {}) {
     return error_of([&] { ReductionKernel({.neutral = neutral, .arguments = "const float* x", .name = "several", .members = members, .before = before}); });
   };
-  const ReductionMember total{"total", float32, "x[i]", "0", "a.total + b.total"};
+  const JoinMember total{"total", float32, "x[i]", "0", "a.total + b.total"};
   EXPECT_THAT(error({total, total}), ::testing::HasSubstr("ReductionKernel several has two members total"));
   const int line = __LINE__ + 1;
   const std::string keyword = error({{"class", float32, "x[i]", "0", "a.total + b.total"}});

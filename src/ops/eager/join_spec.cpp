@@ -1,4 +1,4 @@
-#include "ops/eager/reduction_spec.hpp"
+#include "ops/eager/join_spec.hpp"
 
 #include <algorithm>
 #include <string>
@@ -13,41 +13,39 @@
 namespace damo {
 namespace {
 
-[[noreturn]] void refuse(const std::string& name, const std::string& what, const std::string& remedy) {
-  throw GraphError("ReductionKernel " + name + ": " + what, remedy);
-}
+[[noreturn]] void refuse(const std::string& label, const std::string& what, const std::string& remedy) { throw GraphError(label + ": " + what, remedy); }
 
-std::vector<JoinedMember> members_of(const ReductionKernelDefinition& given) {
+std::vector<JoinedMember> members_of(const JoinDefinition& given) {
   std::vector<JoinedMember> members;
-  for (const ReductionMember& member : given.members) members.push_back({member.name, member.dtype, member.element.text, member.neutral.text, member.reduce.text});
+  for (const JoinMember& member : given.members) members.push_back({member.name, member.dtype, member.element.text, member.neutral.text, member.reduce.text});
   return members;
 }
 
 DType held(DType dtype) { return is_half(dtype) ? float32 : dtype; }
 
-std::vector<RawParameter> read_parameters(const ReductionKernelDefinition& given) {
-  if (!is_identifier(given.name)) refuse(given.name, "a kernel cannot be called so", "use letters, digits and _");
+std::vector<RawParameter> read_parameters(const JoinDefinition& given, const std::string& label, bool needs_neutral) {
+  if (!is_identifier(given.name)) refuse(label, "a kernel cannot be called so", "use letters, digits and _");
   if (!given.members.empty()) {
     const bool has_both = !given.neutral.text.empty() || !given.reduce.text.empty() || !given.map.text.empty() || !given.accumulator.empty();
-    if (has_both) refuse(given.name, "it has members and says what is joined beside them", "members have neutral, reduce and element of their own, and are the accumulator");
-    check_members("ReductionKernel " + given.name, members_of(given));
-    for (const ReductionMember& member : given.members) require_computed("ReductionKernel " + given.name + ", member " + member.name, member.dtype);
+    if (has_both) refuse(label, "it has members and says what is joined beside them", "members have neutral, reduce and element of their own, and are the accumulator");
+    check_members(label, members_of(given));
+    for (const JoinMember& member : given.members) require_computed(label + ", member " + member.name, member.dtype);
   } else if (!given.before.text.empty()) {
-    refuse(given.name, "it has statements before the rule of members, and no members", "write them into a function of the .preamble");
+    refuse(label, "it has statements before the rule of members, and no members", "write them into a function of the .preamble");
   }
-  if (given.members.empty() && given.neutral.text.empty()) refuse(given.name, "it has no neutral value", ".neutral = \"0\"");
-  if (given.members.empty() && given.reduce.text.empty()) refuse(given.name, "it has no rule to join two values", ".reduce = \"a + b\"");
+  if (needs_neutral && given.members.empty() && given.neutral.text.empty()) refuse(label, "it has no neutral value", ".neutral = \"0\"");
+  if (given.members.empty() && given.reduce.text.empty()) refuse(label, "it has no rule to join two values", ".reduce = \"a + b\"");
   const std::vector<RawParameter> parameters = parse_parameters(given.arguments);
   for (const RawParameter& parameter : parameters) {
     if (parameter.is_pointer && !parameter.is_const)
-      refuse(given.name, "the argument \"" + parameter.declaration + "\" can be written",
-             "write const: a reduction's result is a new Array");
+      refuse(label, "the argument \"" + parameter.declaration + "\" can be written",
+             "write const: what is joined is a new Array");
   }
   const auto arrays = std::count_if(parameters.begin(), parameters.end(),
                                     [](const RawParameter& parameter) { return parameter.is_pointer; });
-  if (arrays == 0) refuse(given.name, "no argument is an array", ".arguments = \"const float* x\"");
+  if (arrays == 0) refuse(label, "no argument is an array", ".arguments = \"const float* x\"");
   if (arrays > 1 && given.map.text.empty() && given.members.empty())
-    refuse(given.name, "it has several arrays and no .map", ".map = \"x[i] * y[i]\"");
+    refuse(label, "it has several arrays and no .map", ".map = \"x[i] * y[i]\"");
   return parameters;
 }
 
@@ -57,7 +55,7 @@ struct Positions {
   std::string place_name = "r";  // unless an argument is called so
 
   /// A macro of the user's may name them beside an array that is passed by its address.
-  Positions(const std::string& map, const ReductionSpec& made) {
+  Positions(const std::string& map, const JoinSpec& made) {
     const std::string rest = without_elements(map, made.parameters);
     const bool is_argument = std::any_of(made.parameters.begin(), made.parameters.end(),
                                          [](const RawParameter& parameter) { return parameter.name == "r"; });
@@ -69,18 +67,18 @@ struct Positions {
 };
 
 /// Members are results themselves where there is no post.
-bool has_post(const ReductionKernelDefinition& given) { return given.members.empty() || !given.post.text.empty(); }
+bool has_post(const JoinDefinition& given) { return given.members.empty() || !given.post.text.empty(); }
 
-std::string post_of(const ReductionKernelDefinition& given) {
+std::string post_of(const JoinDefinition& given) {
   if (!has_post(given)) return {};
   return "typedef " + c_type(given.dtype_out) + " damo_result;\n" + function_of("damo_result", "damo_post(damo_value a, long long n)", given.post.text.empty() ? SourceText("a", nullptr, 0) : given.post);
 }
 
 /// Of members: damo_value, a struct of them, and the functions below, each made of one function a member. declared, named: the parameters of a map.
-std::string functions_of_members(const ReductionKernelDefinition& given, const std::string& declared, const std::string& named) {
+std::string functions_of_members(const JoinDefinition& given, const std::string& declared, const std::string& named) {
   std::string text, members, neutral, reduce, map;
   for (std::size_t k = 0; k < given.members.size(); ++k) {
-    const ReductionMember& member = given.members[k];
+    const JoinMember& member = given.members[k];
     const std::string n = std::to_string(k), type = "damo_member" + n, comma = k > 0 ? ", " : "";
     text += "typedef " + c_type(held(member.dtype)) + " " + type + ";\n";
     members += " " + type + " " + member.name + ";";
@@ -90,7 +88,7 @@ std::string functions_of_members(const ReductionKernelDefinition& given, const s
   }
   text += "struct damo_value {" + members + " };\n";
   for (std::size_t k = 0; k < given.members.size(); ++k) {
-    const ReductionMember& member = given.members[k];
+    const JoinMember& member = given.members[k];
     const std::string n = std::to_string(k), type = "damo_member" + n;
     text += function_of(type, "damo_neutral" + n + "()", member.neutral) + function_of(type, "damo_reduce" + n + "(damo_value a, damo_value b)", member.reduce, given.before) +
             function_of(type, "damo_map" + n + "(" + declared + ")", member.element);
@@ -100,9 +98,9 @@ std::string functions_of_members(const ReductionKernelDefinition& given, const s
 }
 
 /// The user's preamble, then damo_neutral(), damo_reduce(a, b), damo_post(a, n) if there is one, and damo_map(arguments, i, r).
-std::string functions(const ReductionKernelDefinition& given, const ReductionSpec& made, const Positions& positions) {
+std::string functions(const JoinDefinition& given, const JoinSpec& made, const Positions& positions) {
   std::vector<DType> dtypes = {given.dtype_out};
-  for (const ReductionMember& member : given.members) dtypes.push_back(member.dtype);
+  for (const JoinMember& member : given.members) dtypes.push_back(member.dtype);
   for (const RawParameter& parameter : made.parameters) dtypes.push_back(parameter.dtype);
   std::string text = includes_for(dtypes);
   if (!given.preamble.text.empty()) text += with_lines(given.preamble);
@@ -129,7 +127,7 @@ std::string functions(const ReductionKernelDefinition& given, const ReductionSpe
 }
 
 /// A call of damo_map: x0, x1, ... are the inputs in order, then the index and the place if they are used.
-std::string map_call(const ReductionSpec& made, const Positions& positions) {
+std::string map_call(const JoinSpec& made, const Positions& positions) {
   std::string call = "damo_map(";
   std::size_t k = 0;
   for (; k < made.parameters.size(); ++k) {
@@ -152,13 +150,16 @@ std::string map_call(const ReductionSpec& made, const Positions& positions) {
 
 }  // namespace
 
-ReductionSpec reduction_spec(ReductionKernelDefinition given) {
-  require_computed("ReductionKernel " + given.name, given.dtype_out);
-  ReductionSpec made;
+JoinSpec join_spec(JoinDefinition given, Prefix prefix) {
+  const bool scans = prefix != Prefix::kNone;
+  if (given.name.empty()) given.name = scans ? "scan" : "reduction";
+  JoinSpec made;
+  made.label = (scans ? "ScanKernel " : "ReductionKernel ") + given.name;
+  require_computed(made.label, given.dtype_out);
   try {
-    made.parameters = read_parameters(given);
+    made.parameters = read_parameters(given, made.label, prefix != Prefix::kInclusive || !given.accumulator.empty());
   } catch (GraphError& error) {
-    error.add_where(in_kernel("ReductionKernel " + given.name, (given.members.empty() ? given.reduce : given.members.front().element).where));
+    error.add_where(in_kernel(made.label, (given.members.empty() ? given.reduce : given.members.front().element).where));
     throw;
   }
   if (given.map.text.empty() && given.members.empty()) {
@@ -167,7 +168,7 @@ ReductionSpec reduction_spec(ReductionKernelDefinition given) {
     given.map = SourceText(only->name + "[i]", nullptr, 0);
   }
   std::string maps = given.map.text;
-  for (const ReductionMember& member : given.members) maps += member.element.text + "\n";
+  for (const JoinMember& member : given.members) maps += member.element.text + "\n";
   KernelSpec& spec = made.spec;
   Step step;
   for (const RawParameter& parameter : made.parameters) {
@@ -201,9 +202,10 @@ ReductionSpec reduction_spec(ReductionKernelDefinition given) {
   const bool is_number = given.accumulator.empty() && given.members.empty();
   join.accumulator = is_number ? "" : "damo_value";
   join.bytes = is_number ? static_cast<int>(itemsize(step.compute)) : given.members.empty() ? kMostJoinedBytes : bytes_of(members_of(given));
-  for (const ReductionMember& member : given.members) join.members.emplace_back(c_type(held(member.dtype)), member.name);
+  for (const JoinMember& member : given.members) join.members.emplace_back(c_type(held(member.dtype)), member.name);
   join.neutral = "damo_neutral()";
   join.reduce = "damo_reduce(a, b)";
+  join.prefix = prefix;
   const auto give = [&](DType dtype, const std::string& post) {
     step.result = dtype;
     step.join = join;
@@ -212,9 +214,9 @@ ReductionSpec reduction_spec(ReductionKernelDefinition given) {
     spec.outputs.push_back(dtype);
     spec.steps.push_back(step);
   };
-  const std::string value = "(n > 0 ? a : damo_neutral())";  // many neutral values are joined, which of nothing should be one even where it is none
+  const std::string value = scans ? "a" : "(n > 0 ? a : damo_neutral())";  // many neutral values are joined, which of nothing should be one even where it is none
   if (has_post(given)) give(given.dtype_out, "damo_post(" + value + ", n)");
-  else for (const ReductionMember& member : given.members) give(member.dtype, value + "." + member.name);
+  else for (const JoinMember& member : given.members) give(member.dtype, value + "." + member.name);
   spec.users_text = UsersText{functions(given, made, positions), std::move(given.flags)};
   return made;
 }
