@@ -335,6 +335,85 @@ TEST_P(JoinedValues, AreMapsThatDoNotCommuteUpToEachElement) {
   });
 }
 
+/// Short rows go many at once, the shortest of them turned, others in blocks: each is what it would be alone.
+TEST_P(JoinedValues, HaveTheBitsOfARowAlone) {
+  for (DType dtype : {float32, float16}) {
+    const Variable v = matrix_of(dtype, "x"), apart = v - mean(v, 1, keepdims);
+    const Function f = function({v}, {sum(v, 1), max(v, 1), argmax(v, 1), softmax(v), apart / sqrt(mean(sqr(apart), 1, keepdims) + 1e-5), make_op<MomentsOp>(1, 1)(v), make_op<MomentsOp>(1, 3)(v)}, options());
+    Options looks = options();
+    looks.nan_guard = true;
+    const Function guarded = function({v}, {softmax(v), sum(v, 1)}, looks);
+    const std::int64_t lengths[] = {2, 3, 7, 8, 10, 16, 31, 32, 33, 100, 511};
+    for (std::size_t form = 0; form < 3; ++form) {
+      const Lies lies = form == 0 ? Lies::kDense : form == 1 ? Lies::kBackward : Lies::kEverySecond;
+      for (std::size_t i = 0; i < std::size(lengths); ++i) {
+        if ((dtype != float32 || form > 0) && !testing::takes_pair(i, form + 3 * (dtype == float16))) continue;
+        const Array x = noise({i % 2 == 0 ? 131 : 32, lengths[i]}, dtype, lies);
+        const auto all = f(x), looked = guarded(x);
+        ASSERT_EQ(looked[0].to_doubles(), all[3].to_doubles()) << told(x, 1, lies);
+        ASSERT_EQ(looked[1].to_doubles(), all[0].to_doubles()) << told(x, 1, lies);
+        for (std::int64_t row : {0, 1, 7, 30, 31, 32, 63, 64, 127, 128, 130}) {
+          if (row >= x.shape()[0]) continue;
+          const auto alone = f(x.slice({{row, row + 1}}));
+          for (std::size_t of = 0; of < alone.size(); ++of) ASSERT_EQ(all[of].slice({{row, row + 1}}).to_doubles(), alone[of].to_doubles()) << "result " << of << " of row " << row << " of " << told(x, 1, lies);
+        }
+        std::size_t line = 0;
+        const Values sums = all[0].to_doubles(), exponentials = all[3].to_doubles(), places = all[2].to_doubles();
+        each_line(x, 1, [&](const Values& values, const std::vector<std::size_t>& at) {
+          double total = 0, most = values[0], size = 0, whole = 0;
+          std::size_t best = 0;
+          for (std::size_t k = 0; k < values.size(); ++k) {
+            total += values[k], size += std::abs(values[k]);
+            if (values[k] > most) most = values[k], best = k;
+          }
+          for (double value : values) whole += std::exp(value - most);
+          const double error = dtype == float16 ? 1e-3 : 1e-6;
+          ASSERT_NEAR(sums[line], total, error * (size + 1)) << told(x, 1, lies);
+          ASSERT_EQ(places[line], static_cast<double>(best)) << told(x, 1, lies);
+          for (std::size_t k = 0; k < values.size(); ++k) ASSERT_NEAR(exponentials[at[k]], std::exp(values[k] - most) / whole, error) << told(x, 1, lies);
+          ++line;
+        });
+      }
+    }
+  }
+}
+
+/// Kept axes that are no one axis, values that all rows or the elements of a row have in common, integers, and a result that lies where its operand lay.
+TEST_P(JoinedValues, OfShortRowsHaveOperandsOfAnyKind) {
+  const Variable x = input({float32, {kUnknown, kUnknown, kUnknown}}, "x"), w = vector("w"), c = input({int32, {kUnknown, kUnknown, kUnknown}}, "c"), b = input({float32, {kUnknown, kUnknown, 1}}, "b");
+  const Variable y = x * w + b;
+  const Function f = function({x, w, c, b}, {sum(y, 2) * 2.0, y / sum(abs(y) + 1.0, 2, keepdims), max(c, 2), sum(x * cast(c, float32), 2)}, options());
+  for (std::int64_t length : {3, 10, 31, 40}) {
+    const Array every = noise({6 * 70, length}, float32).reshape({6, 70, length}).slice({{0, 6, 2}, {0, 70, 2}}), weights = noise({1, length}, float32).reshape({length}), counts = noise({3 * 35, length}, int32).reshape({3, 35, length}),
+                shifts = noise({3, 35}, float32).reshape({3, 35, 1});
+    const auto all = f(every, weights, counts, shifts);
+    const Values xs = every.to_doubles(), ws = weights.to_doubles(), cs = counts.to_doubles(), bs = shifts.to_doubles();
+    const Values sums = all[0].to_doubles(), shares = all[1].to_doubles(), most = all[2].to_doubles(), products = all[3].to_doubles();
+    for (std::size_t row = 0; row < bs.size(); ++row) {
+      double total = 0, size = 0, greatest = -1e9, product = 0;
+      const std::size_t first = row * static_cast<std::size_t>(length);
+      const auto value = [&](std::size_t k) { return xs[first + k] * ws[k] + bs[row]; };
+      for (std::size_t k = 0; k < static_cast<std::size_t>(length); ++k) total += value(k), size += std::abs(value(k)) + 1, greatest = std::max(greatest, cs[first + k]), product += xs[first + k] * cs[first + k];
+      ASSERT_NEAR(sums[row], 2 * total, 1e-4) << length;
+      ASSERT_EQ(most[row], greatest) << length;
+      ASSERT_NEAR(products[row], product, 1e-2) << length;
+      for (std::size_t k = 0; k < static_cast<std::size_t>(length); ++k) ASSERT_NEAR(shares[first + k], value(k) / size, 1e-6) << length;
+    }
+    const Shared state = shared("state", noise({200, length}, float32));
+    const Values was = state.array().to_doubles();
+    Options updates = options();
+    updates.updates = {{state, softmax(state)}};
+    const Function step = function({}, {}, updates);
+    step();
+    const Values is = state.array().to_doubles();
+    for (std::size_t row = 0; row < 200; ++row) {
+      double whole = 0;
+      for (std::size_t k = 0; k < static_cast<std::size_t>(length); ++k) whole += std::exp(was[row * static_cast<std::size_t>(length) + k]);
+      for (std::size_t k = 0; k < static_cast<std::size_t>(length); ++k) ASSERT_NEAR(is[row * static_cast<std::size_t>(length) + k], std::exp(was[row * static_cast<std::size_t>(length) + k]) / whole, 1e-6) << length;
+    }
+  }
+}
+
 TEST_P(JoinedValues, AreOneKernelWithTheWorkAroundThem) {
   const Variable x = matrix("x");
   const auto normed = [](const Variable& v, int axis) { return (v - make_op<MomentsOp>(axis, 1)(v)) / sqrt(make_op<MomentsOp>(axis, 3)(v) + 1e-5) * 2.0; };

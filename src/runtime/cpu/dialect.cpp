@@ -14,16 +14,54 @@ namespace {
 constexpr std::int64_t kTask = 16384;  // elements: enough that handing a task to a thread does not show
 constexpr std::int64_t kManyTasks = 64;
 
+/// Whether partial values side by side vectorise: a struct does not, unless its members are known.
+bool joins_numbers(const KernelSpec& spec) {
+  bool numbers = true;
+  each_accumulator(spec, [&](const Join& join) { numbers &= join.accumulator.empty() || join.bytes == 1 || !join.members.empty(); });
+  return numbers;
+}
+
 int cpu_lanes(const KernelSpec& spec, const Layout& layout, std::int64_t run) {
-  bool numbers = true;  // a struct does not vectorise, unless its members are known
+  const bool numbers = joins_numbers(spec);
   int joins = 0;
-  each_accumulator(spec, [&](const Join& join) {
-    numbers &= join.accumulator.empty() || join.bytes == 1 || !join.members.empty();
-    ++joins;
-  });
+  each_accumulator(spec, [&](const Join&) { ++joins; });
   if (layout.form == Form::kColumns) return numbers && joins == 1 ? 2048 : 256;
   if (run < kCpuRun) return 1;
   return !numbers ? 4 : run < kCpuRun * kCpuShortLanes ? kCpuShortLanes : 64;
+}
+
+constexpr std::int64_t kTurnedBytes = 32 << 10;  // of all tiles together: a first-level cache
+constexpr std::int64_t kFewestTurned = 32;       // rows at a time
+
+/// Rows at a time that are too short for partial values side by side and so are gone through as columns are; 0: a row after another. Their elements go through
+/// tiles. Each row is joined as it would be alone.
+std::int64_t turned_rows(const KernelSpec& spec, const Layout& layout, const Geometry& geometry) {
+  const std::int64_t length = geometry.reduced.count;
+  const bool is_short = layout.form == Form::kRows && layout.reduced_rank == 1 && length > 1 && length < kCpuRun && geometry.extents[-1] >= kFewestTurned;
+  if (!is_short || spec.scans() || spec.joins_across() || spec.users_text || !joins_numbers(spec)) return 0;  // what turns tiles is not for users' CUDA C
+  auto bytes = static_cast<std::int64_t>(kept_bytes(spec));
+  for (int i = 0; i < spec.parameter_count(); ++i) {
+    if (layout.access[static_cast<std::size_t>(i)] == Access::kRow) bytes += spec.element_bytes(i);
+  }
+  std::int64_t rows = 4 * kFewestTurned;
+  while (rows > kFewestTurned && rows * bytes * kCpuRun > kTurnedBytes) rows /= 2;
+  return rows * bytes * kCpuRun <= kCpuHeldBytes ? rows : 0;
+}
+
+/// The layout of rows that are gone through as columns.
+Layout turned(const KernelSpec& spec, Layout layout, const Geometry& geometry, std::int64_t rows) {
+  layout.form = Form::kColumns;
+  layout.lanes = static_cast<int>(rows);
+  layout.turned = true;
+  layout.whole = kept_bytes(spec) > 0;
+  for (int i = 0; i < spec.parameter_count(); ++i) {
+    Access& access = layout.access[static_cast<std::size_t>(i)];
+    const Strides& kept = geometry.strides[static_cast<std::size_t>(i)];
+    if (access != Access::kRow) continue;
+    const bool is_same = std::all_of(kept.begin(), kept.end(), [](std::int64_t stride) { return stride == 0; });
+    access = is_same ? Access::kEveryRow : spec.is_ordinals(i) ? Access::kStrided : Access::kTransposed;
+  }
+  return layout;
 }
 
 /// Kernels of several passes keep their rows whole: only values of one pass can be joined by a second launch.
@@ -39,6 +77,7 @@ Work reducing_work(const KernelSpec& spec, const Layout& layout, const Geometry&
   if (tasks < kManyTasks && joins_in_one_pass(spec)) work.chunk = std::max<std::int64_t>(kTask / width, 64);
   work.chunks = std::max<std::int64_t>(divide_up(length, work.chunk), 1);
   if (!columns && work.chunks == 1) work.tile = std::max<std::int64_t>(kTask / work.chunk, 1);
+  if (layout.turned) work.tile = std::max<std::int64_t>(kTask / (work.chunk * layout.lanes), 1);
   work.launches.push_back({0, {{divide_up(tasks, work.tile) * work.chunks}, {1}}});
   if (work.chunks == 1) return work;
   work.launches.push_back({1, {{divide_up(outputs, columns ? kCpuAcrossColumns : work.tile)}, {1}}});
@@ -97,6 +136,7 @@ class CpuDialect final : public Dialect {
   }
 
   Layout share_rows(const KernelSpec& spec, Layout layout, const Geometry& geometry, const Processors&) const override {
+    if (const std::int64_t rows = turned_rows(spec, layout, geometry); rows > 0) return turned(spec, std::move(layout), geometry, rows);
     if (!spec.scans() && !joins_in_one_pass(spec)) mark_every_row(layout, geometry, spec.input_count());
     layout.lanes = spec.scans() ? kScanLanes : cpu_lanes(spec, layout, geometry.reduced.extents[-1]);
     layout.whole = layout.form == Form::kRows && !spec.scans() && !spec.users_text && CpuReducingEmitter::holds(spec, geometry.reduced.count);

@@ -32,7 +32,16 @@ std::string product(const std::string& index, const std::string& stride) { retur
 }  // namespace
 
 CpuReducingEmitter::CpuReducingEmitter(const KernelSpec& spec, const Layout& layout)
-    : spec_(spec), layout_(layout), steps_(spec), guard_(spec), backward_(spec.is_backward()), kept_in_(static_cast<std::size_t>(spec.first_step()) + spec.steps.size(), kNowhere), passes_(spec, [this](int value, const Passes& passes) { return may_keep(value, passes); }) {}
+    : spec_(spec), layout_(layout), steps_(spec), guard_(spec), backward_(spec.is_backward()), kept_in_(static_cast<std::size_t>(spec.first_step()) + spec.steps.size(), kNowhere), passes_(spec, [this](int value, const Passes& passes) { return may_keep(value, passes); }) {
+  blocks_ = has_one_run() && layout_.lanes > 1 && !layout_.chunked && !spec_.scans() && !spec_.joins_across() && pays_blocks();
+}
+
+/// Whether the chain of joins takes longer than its way through memory: what one instruction joins, as a sum, stays in registers.
+bool CpuReducingEmitter::pays_blocks() const {
+  bool pays = passes_.all().size() > 1;
+  each_accumulator(spec_, [&](const Join& join) { pays |= !join.members.empty() || !join.accumulator.empty() || join.reduce.find_first_of("(<>?") != std::string::npos; });
+  return pays;
+}
 
 /// Short rows have an array for each value. Else an output of the value's type that the last pass writes can hold it until then, one value an output. In place,
 /// a later pass would find the kept value where it looks for the input.
@@ -134,6 +143,7 @@ std::string CpuReducingEmitter::kept_step(int i) const {
 
 /// The stride between neighbours of the loop that vectorises; empty for 1.
 std::string CpuReducingEmitter::inner_step(int i) const {
+  if (is_turned(i)) return "";
   if (columns()) return kept_step(i);
   if (is_contiguous(i)) return "";
   return access(i) == Access::kRepeat || is_scalar(access(i)) ? "0" : "a.r" + number(i) + "[" + number(layout_.reduced_rank - 1) + "]";
@@ -188,6 +198,7 @@ void CpuReducingEmitter::emit_reduced_offsets(const std::string& indent, const s
     line(indent + "const i64 q" + n + " = " + (axis > 0 ? "left_over % a.reduced[" + n + "]; left_over /= a.reduced[" + n + "];" : "left_over;"));
   }
   each_moving(pass, [&](int i) {
+    if (is_turned(i)) return line(indent + pointer_type(i) + " e" + number(i) + " = t" + number(i) + " + " + product("q0", number(layout_.lanes)) + ";");
     std::string sum = "r" + number(i);
     if (access(i) != Access::kRepeat && access(i) != Access::kScalar) {
       for (int axis = 0; axis < axes; ++axis) {
@@ -201,7 +212,7 @@ void CpuReducingEmitter::emit_reduced_offsets(const std::string& indent, const s
 
 std::string CpuReducingEmitter::kept(int value, const std::string& place, const std::function<std::string(int)>& at) const {
   const int parameter = kept_in_[static_cast<std::size_t>(value)];
-  return parameter == kHeld ? "held" + number(value) + "[" + place + "]" : at(parameter);
+  return parameter != kHeld ? at(parameter) : "held" + number(value) + "[" + (columns() ? product(place, number(layout_.lanes)) + " + k" : in_blocks() ? "b * a.length + " + place : place) + "]";
 }
 
 /// What a pass does with one element, but for joining it.
@@ -235,7 +246,7 @@ void CpuReducingEmitter::declare_lanes(const std::string& indent, const std::str
   const auto& members = spec_.step_of(join).join->members;
   if (members.empty()) line(indent + "Joined" + n + " " + letter + n + lanes);
   for (const auto& [type, member] : members) line(indent + type + " " + letter + n + "_" + member + lanes);
-  line(indent + "for (i64 k = 0; k < " + count + "; ++k) " + set_lane(letter, join, "k", "neutral" + n + "()"));
+  if (!count.empty()) line(indent + "for (i64 k = 0; k < " + count + "; ++k) " + set_lane(letter, join, "k", "neutral" + n + "()"));
 }
 
 std::string CpuReducingEmitter::lane(const std::string& letter, int join, const std::string& k) const {
@@ -256,10 +267,10 @@ std::string CpuReducingEmitter::set_lane(const std::string& letter, int join, co
   return text + " }";
 }
 
-/// Into the values that are called by this letter and the join's number: into lane k of them, or into one.
-void CpuReducingEmitter::emit_joins(const std::string& indent, const std::string& letter, bool in_lanes, const Passes::Pass& pass) {
+/// Into the values that are called by this letter and the join's number: into lane k of them, or into one. are_first: which have none yet.
+void CpuReducingEmitter::emit_joins(const std::string& indent, const std::string& letter, bool in_lanes, const Passes::Pass& pass, bool are_first) {
   for (int join : pass.joins) {
-    const std::string n = number(join), before = in_lanes ? lane(letter, join, "k") : letter + n;
+    const std::string n = number(join), before = are_first ? "neutral" + n + "()" : in_lanes ? lane(letter, join, "k") : letter + n;
     const std::string after = steps_.appended(join, before, [this](int value) { return name(value); });
     line(indent + (in_lanes ? set_lane(letter, join, "k", after) : letter + n + " = " + after + ";"));
   }
@@ -291,7 +302,14 @@ void CpuReducingEmitter::emit_elements(const std::string& indent, const std::str
     line(indent + "}");
     return;
   }
-  line(indent + "i64 j = 0;");
+  if (in_blocks()) {  // Rows have a first element for each lane. Neutral values in memory would be written in pieces, for which a vector that is read at once waits.
+    line(kLanes);
+    line(indent + "for (int k = 0; k < " + lanes + "; ++k) {");
+    emit_element(indent + "  ", "k", before + "k", pass);
+    emit_joins(indent + "  ", "m", true, pass, true);
+    line(indent + "}");
+  }
+  line(indent + "i64 j = " + (in_blocks() ? lanes : "0") + ";");
   line(indent + "for (; j + " + lanes + " <= " + count + "; j += " + lanes + ") {");
   emit_ahead(indent, before, pass);
   line(kLanes);
@@ -373,18 +391,32 @@ void CpuReducingEmitter::emit_row_results(const std::string& indent, const std::
   if (columns()) line(indent + "}");
 }
 
+int CpuReducingEmitter::held_elements() const { return layout_.turned ? (kCpuRun - 1) * layout_.lanes : kCpuHeldBytes / static_cast<int>(kept_bytes(spec_)); }
+
+/// held3, ...: values of a row, or of some, that later passes want.
+void CpuReducingEmitter::declare_held(const std::string& indent) {
+  for (int value = 0; value < static_cast<int>(kept_in_.size()); ++value) {
+    if (kept_in_[static_cast<std::size_t>(value)] != kHeld) continue;
+    line(indent + "alignas(64) " + value_type(steps_.dtype(value)) + " held" + number(value) + "[" + number(held_elements()) + "];");
+  }
+}
+
 void CpuReducingEmitter::emit_rows() {
   if (has_bands()) return emit_bands();
   begin(entry_name(spec_));
-  for (int value = 0; value < static_cast<int>(kept_in_.size()); ++value) {
-    if (kept_in_[static_cast<std::size_t>(value)] == kHeld) line("    alignas(64) " + value_type(steps_.dtype(value)) + " held" + number(value) + "[" + number(kCpuHeldBytes / static_cast<int>(kept_bytes(spec_))) + "];");
-  }
+  declare_held("    ");
   if (spec_.joins_across()) {
     line("    const i64 from = task * a.tile, to = from + a.tile < a.n ? from + a.tile : a.n, begin = 0, end = a.length;");
     emit_held_across();
   } else {
     line("    const i64 chunk = task % a.chunks, from = task / a.chunks * a.tile, to = from + a.tile < a.n ? from + a.tile : a.n;");
     line("    const i64 begin = chunk * a.chunk, end = begin + a.chunk < a.length ? begin + a.chunk : a.length;");
+  }
+  if (in_blocks()) {
+    emit_row_block();
+    line("  }");
+    if (has_strips()) line("  if (a.fast & 2) stream_fence();");
+    return end();
   }
   line("    for (i64 row = from; row < to; ++row) {");
   emit_row_start("      ", "row", layout_.rank, "");
@@ -404,11 +436,97 @@ void CpuReducingEmitter::emit_rows() {
   end();
 }
 
+/// The beginning of a loop over the rows of a block, with what each has so far.
+void CpuReducingEmitter::begin_row_of_block(const std::string& indent) {
+  line(indent + "for (i64 b = 0; b < count; ++b) {\n" + indent + "  const i64 row = block + b;");
+  emit_row_start(indent + "  ", "row", layout_.rank, "");
+  for (int value : of_block_) line(indent + "  const " + value_type(steps_.dtype(value)) + " v" + number(value) + " = w" + number(value) + "[b];");
+}
+
+/// Some rows, pass by pass.
+void CpuReducingEmitter::emit_row_block() {
+  const int elements = kept_bytes(spec_) > 0 ? std::min(kCpuBlockElements, held_elements()) : kCpuBlockElements;
+  line("    const i64 fit = " + number(elements) + " / (a.length > 0 ? a.length : 1), most = fit < 1 ? 1 : fit < " + number(kCpuBlockRows) + " ? fit : " + number(kCpuBlockRows) + ";");
+  line("    for (i64 block = from; block < to; block += most) {");
+  line("      const i64 count = to - block < most ? to - block : most;");
+  of_block_.clear();
+  emit_block_values({}, {}, passes_.first_row_steps(), false);
+  for (const Passes::Pass& pass : passes_.all()) {
+    emit_block_pass(pass);
+    emit_block_values(pass.joins, pass.given, pass.row_steps, &pass == &passes_.all().back());
+  }
+  line("    }");
+}
+
+/// What the rows' partial values join to is left in j3[], ..., of each row.
+void CpuReducingEmitter::emit_block_pass(const Passes::Pass& pass) {
+  const std::string half = number(layout_.lanes / 2), rows = number(kCpuBlockRows);
+  const auto declare = [&](const std::string& letter, int join, const std::string& each) {
+    const std::string n = number(join), extent = "[" + rows + " * " + each + "];";
+    const auto& members = spec_.step_of(join).join->members;
+    if (members.empty()) line("      alignas(64) Joined" + n + " " + letter + n + extent);
+    for (const auto& [type, member] : members) line("      alignas(64) " + type + " " + letter + n + "_" + member + extent);
+  };
+  for (int join : pass.joins) {
+    declare("g", join, half);
+    declare("h", join, "4");
+    declare("j", join, "1");
+  }
+  begin_row_of_block("      ");
+  declare_ahead("        ");
+  line("        const i64 r = begin, run = end - r;");
+  for (int join : pass.joins) declare_lanes("        ", "m", join, "");
+  emit_reduced_offsets("        ", "r", layout_.reduced_rank, pass);
+  emit_elements("        ", "run", "r + ", "m", pass);
+  for (int join : pass.joins) {
+    line(kLanes);
+    line("        for (int k = 0; k < " + half + "; ++k) " + set_lane("g", join, "b * " + half + " + k", "reduce" + number(join) + "(" + lane("m", join, "k") + ", " + lane("m", join, "k + " + half) + ")"));
+  }
+  line("      }");
+  emit_block_joins(pass);
+}
+
+/// As emit_joined_lanes, of all rows of the block.
+void CpuReducingEmitter::emit_block_joins(const Passes::Pass& pass) {
+  static_assert(kCpuShortLanes == 16);
+  for (int join : pass.joins) {
+    const std::string n = number(join), reduce = "reduce" + n + "(";
+    const auto h = [&](const char* k) { return lane("h", join, std::string("b * 4 + ") + k); };
+    line("      for (i64 b = 0; b < count; ++b) {");
+    line(kLanes);
+    line("        for (int k = 0; k < 4; ++k) " + set_lane("h", join, "b * 4 + k", reduce + lane("g", join, "b * 8 + k") + ", " + lane("g", join, "b * 8 + k + 4") + ")") + "\n      }");
+    line("#pragma clang loop vectorize(assume_safety)");
+    line("      for (i64 b = 0; b < count; ++b) {");
+    line("        const Joined" + n + " even = " + reduce + h("0") + ", " + h("2") + "), odd = " + reduce + h("1") + ", " + h("3") + ");");
+    line("        " + set_lane("j", join, "b", reduce + reduce + "even, odd), neutral" + n + "())") + "\n      }");
+  }
+}
+
+/// w3[], ...: values that each row of the block has from now on, or of the last pass what is stored of each.
+void CpuReducingEmitter::emit_block_values(const std::vector<int>& joins, const std::vector<int>& given, const std::vector<int>& steps, bool are_last) {
+  if (are_last ? passes_.row_stores().empty() : given.empty() && steps.empty()) return;
+  std::vector<int> made = given;
+  made.insert(made.end(), steps.begin(), steps.end());
+  for (int value : made) {
+    if (!are_last) line("      " + value_type(steps_.dtype(value)) + " w" + number(value) + "[" + number(kCpuBlockRows) + "];");
+  }
+  begin_row_of_block("      ");
+  for (int join : joins) line("        const Joined" + number(join) + " all" + number(join) + " = " + lane("j", join, "b") + ";");
+  if (are_last) {
+    emit_row_results("        ", given, steps);
+  } else {
+    emit_row_values("        ", given, steps);
+    for (int value : made) line("        w" + number(value) + "[b] = v" + number(value) + ";");
+    of_block_.insert(of_block_.end(), made.begin(), made.end());
+  }
+  line("      }");
+}
+
 void CpuReducingEmitter::emit_column_pass(const Passes::Pass& pass) {
   // The values of a run, and of all runs where there are several.
   for (int join : pass.joins) {
     declare_lanes("    ", "m", join, "count");
-    declare_lanes("    ", "t", join, "(in_runs ? count : 0)");
+    if (!layout_.turned) declare_lanes("    ", "t", join, "(in_runs ? count : 0)");
   }
   // Four elements of a row at a time: four streams from memory, and a fourth of the traffic to the partial values.
   const bool bundles = layout_.reduced_rank == 1 && pass.stores.empty() && pass.keeps.empty() && pass.kept.empty();
@@ -434,21 +552,45 @@ void CpuReducingEmitter::emit_column_pass(const Passes::Pass& pass) {
   emit_joins("        ", "m", true, pass);
   line("      }\n    }");
   for (int join : pass.joins) {
+    if (layout_.turned) break;
     const std::string n = number(join), joined = "reduce" + n + "(" + lane("t", join, "k") + ", " + lane("m", join, "k") + ")";
     line("    if (in_runs)\n" + std::string(kBriefly) + "\n      for (i64 k = 0; k < count; ++k) { " + set_lane("t", join, "k", joined) + " " + set_lane("m", join, "k", "neutral" + n + "()") + " }");
   }
   line("    }");
-  for (int join : pass.joins) line("    if (in_runs)\n" + std::string(kBriefly) + "\n      for (i64 k = 0; k < count; ++k) " + set_lane("m", join, "k", lane("t", join, "k")));
+  for (int join : pass.joins) {
+    if (!layout_.turned) line("    if (in_runs)\n" + std::string(kBriefly) + "\n      for (i64 k = 0; k < count; ++k) " + set_lane("m", join, "k", lane("t", join, "k")));
+  }
+}
+
+/// t3, ...: the tiles of turned inputs, filled, and of outputs; or the latter, back to where they belong.
+void CpuReducingEmitter::emit_turned(bool back) {
+  const std::string lanes = number(layout_.lanes);
+  for (int i = 0; i < spec_.parameter_count(); ++i) {
+    if (!is_turned(i)) continue;
+    const std::string n = number(i);
+    if (back && spec_.is_output(i)) line("    turn_rows(r" + n + ", " + kept_step(i) + ", t" + n + ", " + lanes + ", count, a.length);");
+    if (back) continue;
+    line("    alignas(64) " + storage_type(spec_.parameter_dtype(i)) + " t" + n + "[" + number(kCpuRun - 1) + " * " + lanes + "];");
+    if (!spec_.is_output(i)) line("    turn_rows(t" + n + ", " + lanes + ", r" + n + ", " + kept_step(i) + ", a.length, count);");
+  }
 }
 
 void CpuReducingEmitter::emit_columns() {
   const std::string lanes = number(layout_.lanes), extent = "a.kept[" + number(layout_.rank - 1) + "]";
   begin(entry_name(spec_));
-  line("    const i64 chunk = task % a.chunks, tile = task / a.chunks, tiles = (" + extent + " + " + number(layout_.lanes - 1) + ") / " + lanes + ";");
+  const std::string tiles = "(" + extent + " + " + number(layout_.lanes - 1) + ") / " + lanes;
+  if (layout_.turned) {  // few elements each: a task has several
+    line("    const i64 tiles = " + tiles + ", all = a.n / " + extent + " * tiles;");
+    line("    for (i64 tile = task * a.tile; tile < all && tile < (task + 1) * a.tile; ++tile) {");
+  } else {
+    line("    const i64 chunk = task % a.chunks, tile = task / a.chunks, tiles = " + tiles + ";");
+  }
   line("    const i64 outer = tile / tiles, column = tile % tiles * " + lanes + ", left = " + extent + " - column, count = left < " + lanes + " ? left : " + lanes + ";");
-  line("    const i64 begin = chunk * a.chunk, end = begin + a.chunk < a.length ? begin + a.chunk : a.length;");
-  line("    const bool in_runs = end - begin > " + number(kColumnRun) + ";");
+  line(layout_.turned ? "    const i64 begin = 0, end = a.length;" : "    const i64 begin = chunk * a.chunk, end = begin + a.chunk < a.length ? begin + a.chunk : a.length;");
+  if (!layout_.turned) line("    const bool in_runs = end - begin > " + number(kColumnRun) + ";");
   emit_row_start("    ", "outer", layout_.rank - 1, "column");
+  declare_held("    ");
+  emit_turned(false);
   emit_row_values("    ", {}, passes_.first_row_steps());
   for (const Passes::Pass& pass : passes_.all()) {
     emit_column_pass(pass);
@@ -462,7 +604,8 @@ void CpuReducingEmitter::emit_columns() {
   } else {
     emit_row_results("    ", passes_.all().back().given, passes_.all().back().row_steps);
   }
-  line("  }");
+  emit_turned(true);
+  line(layout_.turned ? "  }\n  }" : "  }");
   end();
 }
 

@@ -1,7 +1,11 @@
 // The text of one generated kernel that reduces, for the CPU. A task is some rows, or a chunk of one.
 //
-//   kRows     a row is gone through once a pass, with `lanes` partial values side by side, which vectorise.
-//   kColumns  `lanes` neighbouring rows at once: their partial values are arrays, along which loops vectorise.
+//   kRows     a row is gone through once a pass, with `lanes` partial values side by side, which vectorise. Short rows go in
+//             blocks of some rows, pass by pass: what a row's partial values join to is joined for all of them together, as
+//             the chain of these joins, one row after another, would take as long as the row.
+//   kColumns  `lanes` neighbouring rows at once: their partial values are arrays, along which loops vectorise. So go rows
+//             that are too short for partial values of their own, too (Layout::turned): what lies along them goes through
+//             tiles, in which a place's elements of all rows lie side by side.
 //
 // A spec that joins across rows goes over rows: each task has values of its own for all places of a row, in scratch memory, into which it joins its rows
 // one after another; a second kernel joins those of the tasks, in their order.
@@ -28,6 +32,8 @@ namespace damo {
 inline constexpr int kCpuAcrossColumns = 512;  ///< columns, or places of a row, that a task of the second kernel joins
 inline constexpr int kCpuRun = 32;             ///< elements that a partial value takes before it is joined with others
 inline constexpr int kCpuShortLanes = 16;      ///< of rows that are one run of so many; shorter ones than kCpuRun have one
+inline constexpr int kCpuBlockRows = 16;       ///< short rows, of a block; fewer of those that are longer
+inline constexpr int kCpuBlockElements = 2048;
 inline constexpr int kCpuHeldBytes = 256 << 10;  ///< of a task's values, on its stack: a second-level cache holds them beside the row and the next one
 
 class CpuReducingEmitter {
@@ -41,6 +47,7 @@ class CpuReducingEmitter {
   void emit_rows();
   void emit_columns();
   void emit_finish();
+  void declare_held(const std::string& indent);
   void emit_held_across();
   std::vector<int> parted() const;
   void emit_parts(const std::string& count);
@@ -53,8 +60,16 @@ class CpuReducingEmitter {
   std::string storing(int output, const std::string& target, const StepPrinter::Name& names, bool to_strip = false) const;
   void emit_row_start(const std::string& indent, const std::string& number, int axes, const std::string& column);
   void emit_elements(const std::string& indent, const std::string& count, const std::string& before, const std::string& letter, const Passes::Pass& pass);
+  bool is_turned(int parameter) const { return layout_.turned && access(parameter) == Access::kTransposed; }
+  void emit_turned(bool outputs);
   void emit_joined_lanes(const std::string& indent, const Passes::Pass& pass);
   void emit_row_pass(const Passes::Pass& pass);
+  void emit_row_block();
+  void emit_block_pass(const Passes::Pass& pass);
+  void emit_block_joins(const Passes::Pass& pass);
+  void emit_block_values(const std::vector<int>& joins, const std::vector<int>& given, const std::vector<int>& steps, bool are_last);
+  void begin_row_of_block(const std::string& indent);
+  int held_elements() const;
   void emit_column_pass(const Passes::Pass& pass);
   void emit_reduced_offsets(const std::string& indent, const std::string& place, int axes, const Passes::Pass& pass);
   /// prefixes: statements that make the values that the element has from prefix joins.
@@ -72,7 +87,7 @@ class CpuReducingEmitter {
   void declare_ahead(const std::string& indent);
   void emit_ahead(const std::string& indent, const std::string& before, const Passes::Pass& pass);
   void emit_stores(const std::string& indent, const std::string& count, const std::string& before, const Passes::Pass& pass);
-  void emit_joins(const std::string& indent, const std::string& letter, bool in_lanes, const Passes::Pass& pass);
+  void emit_joins(const std::string& indent, const std::string& letter, bool in_lanes, const Passes::Pass& pass, bool are_first = false);
   void emit_row_values(const std::string& indent, const std::vector<int>& given, const std::vector<int>& steps);
   void emit_row_results(const std::string& indent, const std::vector<int>& given, const std::vector<int>& steps);
 
@@ -87,10 +102,13 @@ class CpuReducingEmitter {
   /// What a join makes of all elements of the row at hand.
   std::string joined_value(int join) const {
     const int accumulator = spec_.accumulator_of(join);
-    return steps_.post(join, columns() ? lane("m", accumulator, "k") : "j" + number(accumulator), "a.length");
+    return steps_.post(join, columns() ? lane("m", accumulator, "k") : (in_blocks() ? "all" : "j") + number(accumulator), "a.length");
   }
   /// Whether a row is no longer than its lanes take in one run.
   bool has_one_run() const { return layout_.reduced_rank == 1 && (layout_.lanes == 1 || layout_.lanes == kCpuShortLanes); }
+  /// Whether rows go in blocks.
+  bool in_blocks() const { return blocks_ && !columns(); }
+  bool pays_blocks() const;
   bool columns() const { return layout_.form == Form::kColumns; }
   Access access(int parameter) const { return layout_.access[static_cast<std::size_t>(parameter)]; }
   std::string pointer_type(int parameter) const;
@@ -110,10 +128,12 @@ class CpuReducingEmitter {
   const Layout& layout_;
   StepPrinter steps_;
   CpuGuardText guard_;
+  bool blocks_ = false;
   bool backward_;             // a scan from the last element: places are counted from there
   static constexpr int kNowhere = -1, kHeld = -2;
   std::vector<int> kept_in_;  // by value: the parameter in whose row it is kept
   Passes passes_;
+  std::vector<int> of_block_;  // values that each row of the block has, so far
   std::string text_;
 };
 

@@ -17,8 +17,10 @@ constexpr int kWindow = 1024;           // columns: what the rows share of them 
 
 }  // namespace
 
-/// Whether rows go in bands: the last pass stores past the caches, is the one that asks ahead, and needs no value that was held.
+/// Whether rows go in bands: the last pass stores past the caches, is the one that asks ahead, and needs no value that was held. Rows that are short enough for
+/// blocks share too little.
 bool CpuReducingEmitter::has_bands() const {
+  if (in_blocks()) return false;
   const auto& passes = passes_.all();
   const Passes::Pass& last = passes.back();
   if (passes.size() < 2 || asks_ahead() != &last || !last.kept.empty()) return false;

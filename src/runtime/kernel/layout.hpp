@@ -25,7 +25,7 @@ enum class Access : std::uint8_t {
   kRow,         ///< contiguous along the last axis, any stride along the others
   kRepeat,      ///< the same element along the last axis
   kStrided,     ///< any strides
-  kTransposed,  ///< contiguous along Layout::tile_axis, which is not the last: goes through a tile
+  kTransposed,  ///< contiguous along Layout::tile_axis, which is not the last, or along rows that are turned: goes through a tile
   kEveryRow     ///< of rows that are reduced: contiguous along the row and the same for all of them, so worth a cache
 };
 
@@ -67,6 +67,7 @@ struct Layout {
   int ahead = 0;         ///< rows that blocks which stay have on their way to shared memory; 0: a block, or a cluster, has one row
   Ends ends = Ends::kAnywhere;
   bool whole = false;    ///< lanes and items hold a row, which is then read once; on a CPU an array of the task holds its values
+  bool turned = false;   ///< of columns, on a CPU: short rows that are gone through as columns are; kTransposed arrays, contiguous along the row, go through tiles
   bool staged = false;   ///< of a scan: inputs wait in shared memory, not in registers, and are joined twice (cuda/scan_emitter.hpp)
   bool chunked = false;  ///< rows are cut into chunks, whose values a second launch joins
   bool aligned = true;   ///< arrays meet the alignment of vectors; see Dialect::unaligned

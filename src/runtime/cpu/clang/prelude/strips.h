@@ -31,14 +31,14 @@ inline constexpr int kSquare = sizeof(T) == 8 ? 8 : 16;
 // Half of the lanes of each, from i on, in turns.
 template <class V, int lanes, int i>
 static inline __attribute__((always_inline)) V halves(V a, V b) {
-  if constexpr (lanes == 8) return __builtin_shufflevector(a, b, i, i + 8, i + 1, i + 9, i + 2, i + 10, i + 3, i + 11);
+  if constexpr (lanes == 4) return __builtin_shufflevector(a, b, i, i + 4, i + 1, i + 5);
+  else if constexpr (lanes == 8) return __builtin_shufflevector(a, b, i, i + 8, i + 1, i + 9, i + 2, i + 10, i + 3, i + 11);
   else return __builtin_shufflevector(a, b, i, i + 16, i + 1, i + 17, i + 2, i + 18, i + 3, i + 19, i + 4, i + 20, i + 5, i + 21, i + 6, i + 22, i + 7, i + 23);
 }
 
 // Rows i and i + n/2 shuffled into one another, log2(n) times: the transpose of an n by n square.
-template <class T>
-static inline __attribute__((always_inline)) void turn_square(T* to, const T* from, i64 stride) {
-  constexpr int n = kSquare<T>;
+template <int n, class T>
+static inline __attribute__((always_inline)) void turn_square(T* to, i64 to_stride, const T* from, i64 stride) {
   typedef __type_pack_element<__builtin_ctz(sizeof(T)), u8, u16, u32, u64> W;
   typedef W V __attribute__((vector_size(n * sizeof(W)), aligned(sizeof(W)), may_alias));
   V a[n], b[n];
@@ -55,10 +55,32 @@ static inline __attribute__((always_inline)) void turn_square(T* to, const T* fr
     for (int i = 0; i < n; ++i) a[i] = b[i];
   }
 #pragma clang loop unroll(full)
-  for (int i = 0; i < n; ++i) *(V*)(to + i * kStrip) = a[i];
+  for (int i = 0; i < n; ++i) *(V*)(to + i * to_stride) = a[i];
+}
+
+// As turn_rows, in squares: the last ones of a line overlap those before. rows and columns are at least n.
+template <int n, class T>
+static inline __attribute__((always_inline)) void turn_in_squares(T* to, i64 to_stride, const T* from, i64 stride, i64 rows, i64 columns) {
+  for (i64 j = 0;; j = j + 2 * n <= columns ? j + n : columns - n) {
+    for (i64 t = 0;; t = t + 2 * n <= rows ? t + n : rows - n) {
+      turn_square<n>(to + t * to_stride + j, to_stride, from + j * stride + t, stride);
+      if (t + n == rows) break;
+    }
+    if (j + n == columns) break;
+  }
 }
 
 }  // namespace tiles
+
+// to[t * to_stride + j] = from[j * stride + t] for t < rows, j < columns, of few rows or few columns. They do not overlap.
+template <class T>
+static inline __attribute__((always_inline)) void turn_rows(T* to, i64 to_stride, const T* from, i64 stride, i64 rows, i64 columns) {
+  if (rows >= 8 && columns >= 8) return tiles::turn_in_squares<8>(to, to_stride, from, stride, rows, columns);
+  if (rows >= 4 && columns >= 4) return tiles::turn_in_squares<4>(to, to_stride, from, stride, rows, columns);
+  for (i64 t = 0; t < rows; ++t) {
+    for (i64 j = 0; j < columns; ++j) to[t * to_stride + j] = from[j * stride + t];
+  }
+}
 
 // tile[t * kStrip + j] = from[j * stride + t] for t < rows, j < columns, both at most kStrip.
 template <class T>
@@ -69,7 +91,7 @@ static inline __attribute__((always_inline)) void turn_tile(T* tile, const T* fr
       T* to = tile + t * kStrip + j;
       const T* at = from + j * stride + t;
       if (j + n <= columns && t + n <= rows) {
-        tiles::turn_square(to, at, stride);
+        tiles::turn_square<n>(to, kStrip, at, stride);
         continue;
       }
       for (i64 u = 0; u < n && t + u < rows; ++u) {
