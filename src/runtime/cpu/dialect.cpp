@@ -50,16 +50,14 @@ std::int64_t turned_rows(const KernelSpec& spec, const Layout& layout, const Geo
 
 /// The layout of rows that are gone through as columns.
 Layout turned(const KernelSpec& spec, Layout layout, const Geometry& geometry, std::int64_t rows) {
+  mark_every_row(layout, geometry, spec.input_count());
   layout.form = Form::kColumns;
   layout.lanes = static_cast<int>(rows);
   layout.turned = true;
   layout.whole = kept_bytes(spec) > 0;
   for (int i = 0; i < spec.parameter_count(); ++i) {
     Access& access = layout.access[static_cast<std::size_t>(i)];
-    const Strides& kept = geometry.strides[static_cast<std::size_t>(i)];
-    if (access != Access::kRow) continue;
-    const bool is_same = std::all_of(kept.begin(), kept.end(), [](std::int64_t stride) { return stride == 0; });
-    access = is_same ? Access::kEveryRow : spec.is_ordinals(i) ? Access::kStrided : Access::kTransposed;
+    if (access == Access::kRow) access = spec.is_ordinals(i) ? Access::kStrided : Access::kTransposed;
   }
   return layout;
 }
