@@ -285,7 +285,7 @@ TEST_P(MemoryOnEachDevice, WorksAfterAThunkThatThrows) {
   const Function f = function({x}, {fails(x * 2.0) + 1.0}, {.device = device()});
   const Array in = array({1, 2});
   EXPECT_THAT(Array(f(in)).to_vector<float>(), ElementsAre(3, 5));
-  EXPECT_THROW(f(in), std::runtime_error);
+  EXPECT_THROW(f(in), GraphError);
   EXPECT_THAT(in.to_vector<float>(), ElementsAre(1, 2));
   EXPECT_THAT(Array(f(in)).to_vector<float>(), ElementsAre(3, 5));
 }
