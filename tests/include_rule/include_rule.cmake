@@ -17,7 +17,7 @@ set(public_runtime  kernel launch_config parameter_type kernel_argument host_arg
 set(public_exec     thunk shared profile call_plan array_constant)
 set(public_ops      elementwise kernel_op raw_kernel gradient custom_gradient derivatives options array_operand array_conv array_decompositions array_fft fft_norm array_linalg
                     array_math array_reduce array_create array_scan array_shape array_sort array_statistics array_choose array_matrix_functions array_signal array_masks
-                    array_subtensor array_softmax array_indexing axes reduce_options elementwise_kernel reduction_kernel scan_kernel random loop loop_checkpoints windows)
+                    array_subtensor array_softmax array_indexing axes reduce_options elementwise_kernel join_definition reduction_kernel scan_kernel random loop loop_checkpoints windows)
 set(public_train    nn optim data_loader progress chart)
 set(public_function function compare report verify_grad test_values check_function damo)
 

@@ -98,10 +98,10 @@ TEST(EagerNvrtc, CompilesElementwiseSnippets) {
   const ElementwiseSnippet snippet{
       "axpy", parse_parameters("float a, const float* x, const __nv_bfloat16* y, float* z"),
       text("z[i] = a * x[i] + (float)y[i]"), text("__device__ float helper(float v) { return v; }")};
-  EXPECT_EQ(log_of(elementwise_text(snippet, {.rank = 0, .dense = {true, true, true}}), SourceKind::kCudaC, {"axpy"}),
+  EXPECT_EQ(log_of(elementwise_text(snippet, {.rank = 0, .dense = {true, true, true}}), SourceKind::kCudaC, {"damo_axpy"}),
             "");
   EXPECT_EQ(log_of(elementwise_text(snippet, {.rank = 3, .wide = true, .dense = {false, true, false}}),
-                   SourceKind::kCudaC, {"axpy"}),
+                   SourceKind::kCudaC, {"damo_axpy"}),
             "");
 }
 

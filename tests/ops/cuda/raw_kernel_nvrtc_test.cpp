@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 std::string log_of(const RawKernel& kernel, const std::string& name) {
   const cuda_backend::NvrtcCompiler compiler(90);
   CompileRequest request{kernel.source(), SourceKind::kCudaC, name + ".cu"};
-  request.kernels = {name};
+  request.kernels = {"damo_" + name};
   try {
     return compiler.compile(request).log;
   } catch (const CompileError& error) {

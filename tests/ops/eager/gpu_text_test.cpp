@@ -42,7 +42,7 @@ TEST_F(GpuTextOnCpu, WritesNeighboursOfOneThread) {
   for (int n : {1, 3, 4, 5, 8, 1023}) {
     const Array x = Array::from(testing::noise(n), *device_), y = Array::full({n}, 7.0, float32, *device_);
     const Arguments arguments{2, x.data(), y.data(), n};
-    module.kernel("scaled")({.grid = {1}, .block = {256}}, arguments);
+    module.kernel("damo_scaled")({.grid = {1}, .block = {256}}, arguments);
     const Values in = x.to_doubles(), out = y.to_doubles();
     for (std::size_t i = 0; i < in.size(); ++i)
       ASSERT_EQ(out[i], in[i] < 0 ? 7 : 2 * in[i] + n - static_cast<double>(i)) << n << " " << i;
