@@ -25,6 +25,7 @@ class ReshapingOp : public Op {
   int view_of(int) const override { return 0; }
   bool views_any_strides() const override { return false; }
   Layout view_layout(const Apply&, std::span<const Layout> inputs) const override {
+    if (!is_contiguous(inputs[0].shape, inputs[0].strides)) throw InternalError(name() + " looks at what is not in C order", "make_node puts contiguous() before it; a rewrite may leave that out where nothing else can be");
     const Shape to = shape(inputs);
     return {to, contiguous_strides(to), inputs[0].offset};
   }

@@ -12,7 +12,7 @@ namespace damo {
 class TakeApartOp final : public Op {
  public:
   /// Axis a of the result: part of that axis of x, or an axis of extent 1 where that is -1. Parts of one axis follow one another, the outermost first; the extents of an axis' parts
-  /// multiply to its own, and kUnknown, of one of them, is what is left. An axis of x without parts has extent 1.
+  /// multiply to its own, and one alone may be kUnknown. An axis of x without parts has extent 1.
   struct Part {
     int axis = -1;
     std::int64_t extent = 1;
@@ -50,14 +50,7 @@ class TakeApartOp final : public Op {
  private:
   Shape shape_of(const Shape& x) const {
     Shape to;
-    for (const Part& part : parts_) to.push_back(part.extent);
-    for (int axis = 0; axis < to.rank(); ++axis) {
-      const int from = parts_[static_cast<std::size_t>(axis)].axis;
-      if (to[axis] != kUnknown || x[from] == kUnknown) continue;
-      std::int64_t others = 1;
-      for (int other = 0; other < to.rank(); ++other) others *= other != axis && parts_[static_cast<std::size_t>(other)].axis == from ? to[other] : 1;
-      to[axis] = others == 0 ? 0 : x[from] / others;
-    }
+    for (const Part& part : parts_) to.push_back(part.extent == kUnknown ? x[part.axis] : part.extent);
     return to;
   }
   std::vector<Part> parts_;

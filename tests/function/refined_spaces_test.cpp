@@ -1,28 +1,21 @@
 // Work that reshapes part is one kernel, and its values are those of an op a kernel: norms over groups of channels above all. Which graphs refine_spaces makes:
 // tests/ops/rewrites/refine_spaces_test.cpp.
 #include <cmath>
-#include <random>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <damo/damo.hpp>
-#include "support/devices.hpp"
+#include "support/noise.hpp"
 
 namespace damo {
 namespace {
 
 using Values = std::vector<double>;
 
-class RefinedSpaces : public testing::OnEachDevice {
+class RefinedSpaces : public testing::NoiseOnEachDevice {
  protected:
-  Array noise(const Shape& shape, unsigned seed = 1) const {
-    std::mt19937 random(seed);
-    std::uniform_real_distribution<float> uniform(-2, 2);
-    std::vector<float> values(static_cast<std::size_t>(shape.size()));
-    for (float& value : values) value = uniform(random);
-    return Array::from(values, shape, device());
-  }
+  RefinedSpaces() : NoiseOnEachDevice(1) {}
   Options with(bool fuse) const { return {.fuse = fuse, .device = device()}; }
   /// Fused, without the pass, and op by op.
   void expect_equal(const std::vector<Variable>& inputs, const std::vector<Variable>& outputs, const std::vector<Array>& arrays, double tolerance = 2e-5) {
@@ -58,7 +51,7 @@ TEST_P(RefinedSpaces, AGroupNormIsWhatFloat64Gives) {
     for (NodeId node : f.graph().nodes()) fused += f.graph().op(node).name() == "fused";
     EXPECT_EQ(fused, 1) << f.explain();
     EXPECT_EQ(f.graph().op(f.graph().owner(f.graph().outputs()[0])).name(), "reshape") << "a view of what the kernel wrote";
-    const Array array = noise({3, 6, 5, 4}), weight = noise({6}, 2), shift = noise({6}, 3);
+    const Array array = noise({3, 6, 5, 4}), weight = noise({6}), shift = noise({6});
     const Values in = array.to_doubles(), by = weight.to_doubles(), plus = shift.to_doubles(), found = f(array, weight, shift)[0].to_doubles();
     for (std::size_t group = 0; group < 6; ++group) {
       double middle = 0, square = 0;
@@ -75,13 +68,13 @@ TEST_P(RefinedSpaces, AGroupNormIsWhatFloat64Gives) {
 TEST_P(RefinedSpaces, GradientsAreThoseOfOpsOneByOne) {
   const Variable x = input({float32, {4, 6, 5, 4}}, "x"), w = input({float32, {6}}, "w"), b = zeros_like(w), g = input({float32, {4, 6, 5, 4}}, "g");
   const Variable y = group_norm(x, w, b, 4, 3);
-  expect_equal({x, w, g}, lop(std::vector{y}, std::vector{g}, std::vector{x, w, b}), {noise({4, 6, 5, 4}), noise({6}, 2), noise({4, 6, 5, 4}, 4)}, 2e-4);
+  expect_equal({x, w, g}, lop(std::vector{y}, std::vector{g}, std::vector{x, w, b}), {noise({4, 6, 5, 4}), noise({6}), noise({4, 6, 5, 4})}, 2e-4);
 }
 
 TEST_P(RefinedSpaces, ArraysMayLieAnyhow) {
   const Variable x = input({float32, {4, 6, 20}}, "x"), y = input({float32, {4, 2, 60}}, "y");
   const Variable rows = reshape(x, {4, 2, 60}), normal = (rows - max(rows, 2, keepdims)) * y;
-  const Array turned = noise({20, 4, 6}).permute(std::vector{1, 2, 0}), backwards = flip(noise({4, 2, 60}, 2), 2);
+  const Array turned = noise({20, 4, 6}).permute(std::vector{1, 2, 0}), backwards = flip(noise({4, 2, 60}), 2);
   expect_equal({x, y}, {reshape(normal, {4, 6, 20}) + x, max(normal, 2)}, {turned, backwards});
 }
 
@@ -105,6 +98,24 @@ TEST_P(RefinedSpaces, OfNothingIsNothing) {
   const Function f = function({x}, {y}, with(true));
   EXPECT_EQ(f(Array::zeros({0, 6, 4}, float32, device()))[0].shape(), (Shape{0, 6, 4}));
   EXPECT_EQ(f(noise({1, 6, 4}))[0].shape(), (Shape{1, 6, 4}));
+}
+
+TEST_P(RefinedSpaces, WhatDoesNotFitIsTheErrorThatItWas) {
+  const Variable x = input({float32, {kUnknown, 8}}, "x"), y = input({float32, {kUnknown, 2, 8}}, "y");
+  const Variable centered = x - mean(x, 1, keepdims);
+  const auto error_of = [&](const Variable& result, const std::vector<Array>& arrays) -> std::string {
+    std::vector<Variable> inputs{x, y};
+    inputs.resize(arrays.size());
+    try {
+      function(inputs, {result}, with(true)).call(arrays);
+    } catch (const ShapeError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(error_of(reshape(centered, {-1, 2, 8}) * 2.0, {noise({3, 8})}), ::testing::HasSubstr("reshape: (3, 8) cannot become (?, 2, 8): 24 elements are not a multiple of 16"));
+  EXPECT_THAT(error_of(sum(reshape(centered, {4, 2, 8}) * 2.0), {noise({6, 8})}), ::testing::HasSubstr("reshape: (6, 8) cannot become (4, 2, 8)"));
+  EXPECT_NE(error_of(reshape(centered, {-1, 2, 8}) + (y - mean(y, 2, keepdims)), {noise({4, 8}), noise({3, 2, 8})}), "");
 }
 
 DAMO_ON_EACH_DEVICE(RefinedSpaces);

@@ -29,6 +29,7 @@ struct Space {
   int parent = -1;            // union-find: nodes that read one another
   int family = -1;            // union-find of roots: spaces that reshapes join
   std::optional<Shape> dims;  // at a root; none: the nodes do not fit together
+  std::int64_t open = 0;      // at a root: elements behind the first axis, if its extent is not known
   bool reduces = false;       // at a root of a family
   bool is_joined = false;     // at a root of a family: has several spaces
   Cuts cuts;                  // at a root of a family
@@ -173,8 +174,12 @@ class SpaceRefining {
     for (std::size_t node = 0; node < spaces_.size(); ++node) {
       Space& space = spaces_[node];
       if (!takes_part_[node] || space.parent >= 0 || !space.dims) continue;
-      if (auto cuts = cuts_of(*space.dims)) space.cuts = std::move(*cuts);
-      else space.dims.reset();
+      if (auto cuts = cuts_of(*space.dims)) {
+        space.cuts = std::move(*cuts);
+        if ((*space.dims)[0] == kUnknown) space.open = space.cuts.empty() ? 1 : space.cuts.back();
+      } else {
+        space.dims.reset();
+      }
     }
     bool has_joined = false;
     for (NodeId node : order_) {
@@ -182,7 +187,7 @@ class SpaceRefining {
       const NodeId producer = from == ValueId::kNone ? NodeId::kNone : maker(from, dims(from).rank());
       if (producer == NodeId::kNone || !is_whole(from, root(producer))) continue;
       for (const Use& use : graph_.uses(to)) {
-        if (use.node == NodeId::kNone || !takes_part_[index(use.node)] || !is_whole(to, root(use.node))) continue;
+        if (use.node == NodeId::kNone || !takes_part_[index(use.node)] || !is_whole(to, root(use.node)) || !keeps_checks(node, root(producer), root(use.node))) continue;
         const int a = family(root(producer)), b = family(root(use.node));
         const auto cuts = a == b ? std::nullopt : both(spaces_[index(a)].cuts, spaces_[index(b)].cuts);
         if (!cuts) continue;
@@ -193,6 +198,13 @@ class SpaceRefining {
       }
     }
     return has_joined;
+  }
+
+  /// Whether a reshape between these spaces finds nothing wrong at a call that is not found without it: extents were compared when the graph was built, or the first axis of both is
+  /// what is left of as many elements.
+  bool keeps_checks(NodeId reshape, int from, int to) const {
+    const std::int64_t open = spaces_[index(from)].open;
+    return open == spaces_[index(to)].open && (open == 0 || graph_.inputs(reshape).size() == 1);
   }
 
   /// Whether the value has an element for each of the space's.
@@ -212,16 +224,19 @@ class SpaceRefining {
     std::int64_t begin = 1;
     for (int axis = whole.rank() - 1; axis >= 0; --axis) {
       if (whole[axis] == 1) continue;
-      const bool is_open = whole[axis] == kUnknown;
-      const std::int64_t end = is_open ? kUnknown : begin * whole[axis];
-      std::int64_t from = begin;
       std::vector<std::int64_t>& own = parts[index(axis)];
+      if (whole[axis] == kUnknown) {  // the first: no space of the family cuts it
+        own.push_back(kUnknown);
+        continue;
+      }
+      const std::int64_t end = begin * whole[axis];
+      std::int64_t from = begin;
       for (std::int64_t cut : cuts) {
-        if (cut <= begin || (!is_open && cut >= end)) continue;
+        if (cut <= begin || cut >= end) continue;
         own.insert(own.begin(), cut / from);
         from = cut;
       }
-      own.insert(own.begin(), is_open ? kUnknown : end / from);
+      own.insert(own.begin(), end / from);
       begin = end;
     }
     return parts;
