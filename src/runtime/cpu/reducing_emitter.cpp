@@ -19,13 +19,9 @@ constexpr const char* kUsersReducingHead = R"(#define DAMO_FUNCTION static __dev
 typedef i64 place;
 )";
 
-// Unrolled, a short loop over partial values would not be vectorised as one.
-constexpr const char* kLanes = "#pragma clang loop vectorize(assume_safety) unroll(disable)";
 // Of what is left over from lanes: one partial value gains nothing from vectors, and the compiler would try.
 constexpr int kLeastVector = 4;  // elements of a vector that are worth a loop of their own
 constexpr const char* kNotVectorised = "#pragma clang loop vectorize(disable)";
-// Of loops that run seldom: one vector at a time compiles sooner.
-constexpr const char* kBriefly = "#pragma clang loop interleave_count(1) unroll(disable)";
 
 std::string product(const std::string& index, const std::string& stride) { return stride.empty() ? index : "(" + index + ") * " + stride; }
 
@@ -34,13 +30,6 @@ std::string product(const std::string& index, const std::string& stride) { retur
 CpuReducingEmitter::CpuReducingEmitter(const KernelSpec& spec, const Layout& layout)
     : spec_(spec), layout_(layout), steps_(spec), guard_(spec), backward_(spec.is_backward()), kept_in_(static_cast<std::size_t>(spec.first_step()) + spec.steps.size(), kNowhere), passes_(spec, [this](int value, const Passes& passes) { return may_keep(value, passes); }) {
   blocks_ = has_one_run() && layout_.lanes > 1 && !layout_.chunked && !spec_.scans() && !spec_.joins_across() && pays_blocks();
-}
-
-/// Whether the chain of joins takes longer than its way through memory: what one instruction joins, as a sum, stays in registers.
-bool CpuReducingEmitter::pays_blocks() const {
-  bool pays = passes_.all().size() > 1;
-  each_accumulator(spec_, [&](const Join& join) { pays |= !join.members.empty() || !join.accumulator.empty() || join.reduce.find_first_of("(<>?") != std::string::npos; });
-  return pays;
 }
 
 /// Short rows have an array for each value. Else an output of the value's type that the last pass writes can hold it until then, one value an output. In place,
@@ -436,92 +425,6 @@ void CpuReducingEmitter::emit_rows() {
   end();
 }
 
-/// The beginning of a loop over the rows of a block, with what each has so far.
-void CpuReducingEmitter::begin_row_of_block(const std::string& indent) {
-  line(indent + "for (i64 b = 0; b < count; ++b) {\n" + indent + "  const i64 row = block + b;");
-  emit_row_start(indent + "  ", "row", layout_.rank, "");
-  for (int value : of_block_) line(indent + "  const " + value_type(steps_.dtype(value)) + " v" + number(value) + " = w" + number(value) + "[b];");
-}
-
-/// Some rows, pass by pass.
-void CpuReducingEmitter::emit_row_block() {
-  const int elements = kept_bytes(spec_) > 0 ? std::min(kCpuBlockElements, held_elements()) : kCpuBlockElements;
-  line("    const i64 fit = " + number(elements) + " / (a.length > 0 ? a.length : 1), most = fit < 1 ? 1 : fit < " + number(kCpuBlockRows) + " ? fit : " + number(kCpuBlockRows) + ";");
-  line("    for (i64 block = from; block < to; block += most) {");
-  line("      const i64 count = to - block < most ? to - block : most;");
-  of_block_.clear();
-  emit_block_values({}, {}, passes_.first_row_steps(), false);
-  for (const Passes::Pass& pass : passes_.all()) {
-    emit_block_pass(pass);
-    emit_block_values(pass.joins, pass.given, pass.row_steps, &pass == &passes_.all().back());
-  }
-  line("    }");
-}
-
-/// What the rows' partial values join to is left in j3[], ..., of each row.
-void CpuReducingEmitter::emit_block_pass(const Passes::Pass& pass) {
-  const std::string half = number(layout_.lanes / 2), rows = number(kCpuBlockRows);
-  const auto declare = [&](const std::string& letter, int join, const std::string& each) {
-    const std::string n = number(join), extent = "[" + rows + " * " + each + "];";
-    const auto& members = spec_.step_of(join).join->members;
-    if (members.empty()) line("      alignas(64) Joined" + n + " " + letter + n + extent);
-    for (const auto& [type, member] : members) line("      alignas(64) " + type + " " + letter + n + "_" + member + extent);
-  };
-  for (int join : pass.joins) {
-    declare("g", join, half);
-    declare("h", join, "4");
-    declare("j", join, "1");
-  }
-  begin_row_of_block("      ");
-  declare_ahead("        ");
-  line("        const i64 r = begin, run = end - r;");
-  for (int join : pass.joins) declare_lanes("        ", "m", join, "");
-  emit_reduced_offsets("        ", "r", layout_.reduced_rank, pass);
-  emit_elements("        ", "run", "r + ", "m", pass);
-  for (int join : pass.joins) {
-    line(kLanes);
-    line("        for (int k = 0; k < " + half + "; ++k) " + set_lane("g", join, "b * " + half + " + k", "reduce" + number(join) + "(" + lane("m", join, "k") + ", " + lane("m", join, "k + " + half) + ")"));
-  }
-  line("      }");
-  emit_block_joins(pass);
-}
-
-/// As emit_joined_lanes, of all rows of the block.
-void CpuReducingEmitter::emit_block_joins(const Passes::Pass& pass) {
-  static_assert(kCpuShortLanes == 16);
-  for (int join : pass.joins) {
-    const std::string n = number(join), reduce = "reduce" + n + "(";
-    const auto h = [&](const char* k) { return lane("h", join, std::string("b * 4 + ") + k); };
-    line("      for (i64 b = 0; b < count; ++b) {");
-    line(kLanes);
-    line("        for (int k = 0; k < 4; ++k) " + set_lane("h", join, "b * 4 + k", reduce + lane("g", join, "b * 8 + k") + ", " + lane("g", join, "b * 8 + k + 4") + ")") + "\n      }");
-    line("#pragma clang loop vectorize(assume_safety)");
-    line("      for (i64 b = 0; b < count; ++b) {");
-    line("        const Joined" + n + " even = " + reduce + h("0") + ", " + h("2") + "), odd = " + reduce + h("1") + ", " + h("3") + ");");
-    line("        " + set_lane("j", join, "b", reduce + reduce + "even, odd), neutral" + n + "())") + "\n      }");
-  }
-}
-
-/// w3[], ...: values that each row of the block has from now on, or of the last pass what is stored of each.
-void CpuReducingEmitter::emit_block_values(const std::vector<int>& joins, const std::vector<int>& given, const std::vector<int>& steps, bool are_last) {
-  if (are_last ? passes_.row_stores().empty() : given.empty() && steps.empty()) return;
-  std::vector<int> made = given;
-  made.insert(made.end(), steps.begin(), steps.end());
-  for (int value : made) {
-    if (!are_last) line("      " + value_type(steps_.dtype(value)) + " w" + number(value) + "[" + number(kCpuBlockRows) + "];");
-  }
-  begin_row_of_block("      ");
-  for (int join : joins) line("        const Joined" + number(join) + " all" + number(join) + " = " + lane("j", join, "b") + ";");
-  if (are_last) {
-    emit_row_results("        ", given, steps);
-  } else {
-    emit_row_values("        ", given, steps);
-    for (int value : made) line("        w" + number(value) + "[b] = v" + number(value) + ";");
-    of_block_.insert(of_block_.end(), made.begin(), made.end());
-  }
-  line("      }");
-}
-
 void CpuReducingEmitter::emit_column_pass(const Passes::Pass& pass) {
   // The values of a run, and of all runs where there are several.
   for (int join : pass.joins) {
@@ -607,104 +510,6 @@ void CpuReducingEmitter::emit_columns() {
   emit_turned(true);
   line(layout_.turned ? "  }\n  }" : "  }");
   end();
-}
-
-/// Joins whose parts lie apart: across rows, or of columns in chunks.
-std::vector<int> CpuReducingEmitter::parted() const {
-  if (!spec_.joins_across()) return passes_.all()[0].joins;
-  std::vector<int> joins;
-  for (const Passes::Pass& pass : passes_.all()) joins.insert(joins.end(), pass.across.begin(), pass.across.end());
-  return joins;
-}
-
-/// part3, ...: the parts of a join's values, those of one chunk side by side, so many.
-void CpuReducingEmitter::emit_parts(const std::string& count) {
-  std::string from = "static_cast<char*>(a.scratch)";
-  for (int join : parted()) {
-    const std::string n = number(join), type = "Joined" + n;
-    line("    " + type + "* const part" + n + " = reinterpret_cast<" + type + "*>(" + from + ");");
-    from += " + (a.chunks * " + count + " * i64(sizeof(" + type + ")) + 127) / 128 * 128";
-  }
-}
-
-/// h3, ...: the task's values of joins across rows, one for each place of a row.
-void CpuReducingEmitter::emit_held_across() {
-  emit_parts("a.length");
-  for (int join : parted()) {
-    const std::string n = number(join);
-    line("    Joined" + n + "* __restrict const h" + n + " = part" + n + " + task * a.length;");
-    line("    for (i64 p = 0; p < a.length; ++p) h" + n + "[p] = neutral" + n + "();");
-  }
-}
-
-/// The beginning of a kernel whose tasks join the parts of some neighbouring values, of so many: part3[value] then is all of them. Parts are joined in
-/// pairs, so that the error of a sum grows with the logarithm of their number.
-void CpuReducingEmitter::begin_finish_of_parts(const std::string& all) {
-  const std::string columns = number(kCpuAcrossColumns);
-  begin(entry_names(spec_, layout_)[1]);
-  line("    const i64 first_value = task * " + columns + ", left = " + all + " - first_value, count = left < " + columns + " ? left : " + columns + ";");
-  emit_parts(all);
-  for (int join : parted()) {
-    const std::string n = number(join), type = "Joined" + n;
-    line("    for (i64 apart = 1; apart < a.chunks; apart *= 2) {\n      for (i64 c = 0; c + apart < a.chunks; c += 2 * apart) {");
-    line("        " + type + "* __restrict const to = part" + n + " + c * " + all + " + first_value;");
-    line("        const " + type + "* __restrict const other = part" + n + " + (c + apart) * " + all + " + first_value;");
-    line(std::string(kBriefly) + "\n        for (i64 k = 0; k < count; ++k) to[k] = reduce" + n + "(to[k], other[k]);\n      }\n    }");
-  }
-  line("    for (i64 value = first_value; value < first_value + count; ++value) {");
-}
-
-/// Each task joins what the first kernel's tasks have of some neighbouring places.
-void CpuReducingEmitter::emit_finish_across() {
-  begin_finish_of_parts("a.length");
-  line("      i64 left_over = value;");
-  for (int axis = layout_.reduced_rank - 1; axis >= 0; --axis) {
-    const std::string n = number(axis);
-    line("      const i64 q" + n + " = " + (axis > 0 ? "left_over % a.reduced[" + n + "]; left_over /= a.reduced[" + n + "];" : "left_over;"));
-  }
-  for (int output : passes_.across_stores()) {
-    const int i = parameter_of(output);
-    const int value = spec_.stores[static_cast<std::size_t>(output)];
-    const std::string n = number(value), type = value_type(steps_.dtype(value)), post = steps_.post(value, "part" + number(spec_.accumulator_of(value)) + "[value]", "a.n");
-    std::string place = "0";
-    for (int axis = 0; !is_scalar(access(i)) && axis < layout_.reduced_rank; ++axis) place += " + q" + number(axis) + " * a.r" + number(i) + "[" + number(axis) + "]";
-    line("      { const " + type + " v" + n + " = " + post + "; " + storing(output, "a.p" + number(i) + "[" + place + "]", [](int value) { return local_name(value); }) + " }");
-  }
-  line("    }\n  }");
-  end();
-}
-
-/// Each task joins the chunks of `tile` rows, or of some neighbouring columns, and then goes through these as rows.
-void CpuReducingEmitter::emit_finish() {
-  Layout rows = layout_;
-  rows.form = Form::kRows;
-  CpuReducingEmitter finish(spec_, rows);
-  if (columns()) {
-    finish.begin_finish_of_parts("a.n");
-    finish.line("      const i64 row = value;");
-  } else {
-    finish.begin(entry_names(spec_, layout_)[1]);
-    finish.line("    const i64 from = task * a.tile, to = from + a.tile < a.n ? from + a.tile : a.n;");
-    finish.line("    for (i64 row = from; row < to; ++row) {");
-  }
-  finish.emit_row_start("      ", "row", layout_.rank, "");
-  finish.emit_row_values("      ", {}, passes_.first_row_steps());
-  const Passes::Pass& pass = passes_.all()[0];
-  if (!columns()) finish.line("      Partial* const of_row = static_cast<Partial*>(a.scratch) + row * a.chunks;");
-  for (int join : pass.joins) {
-    const std::string n = number(join);
-    if (columns()) {
-      finish.line("      const Joined" + n + " j" + n + " = part" + n + "[value];");
-      continue;
-    }
-    finish.line("      for (i64 apart = 1; apart < a.chunks; apart *= 2) {");  // pairs, so that the error of a sum grows with the logarithm of chunks
-    finish.line("        for (i64 k = 0; k + apart < a.chunks; k += 2 * apart) of_row[k].j" + n + " = reduce" + n + "(of_row[k].j" + n + ", of_row[k + apart].j" + n + ");\n      }");
-    finish.line("      const Joined" + n + " j" + n + " = of_row[0].j" + n + ";");
-  }
-  finish.emit_row_results("      ", pass.given, pass.row_steps);
-  finish.line("    }\n  }");
-  finish.end();
-  text_ += finish.text_;
 }
 
 }  // namespace damo

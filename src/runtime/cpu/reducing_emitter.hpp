@@ -124,6 +124,11 @@ class CpuReducingEmitter {
   void each_moving(const Passes::Pass& pass, Do act) const;
   void line(const std::string& text) { text_ += text + "\n"; }
 
+  /// Unrolled, a short loop over partial values would not be vectorised as one.
+  static constexpr const char* kLanes = "#pragma clang loop vectorize(assume_safety) unroll(disable)";
+  /// Of loops that run seldom: one vector at a time compiles sooner.
+  static constexpr const char* kBriefly = "#pragma clang loop interleave_count(1) unroll(disable)";
+
   const KernelSpec& spec_;
   const Layout& layout_;
   StepPrinter steps_;

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "runtime/cuda/reducing_schedule.hpp"
+#include "runtime/cuda/run_schedule.hpp"
 #include "runtime/cuda/reducing_text.hpp"
 #include "runtime/cuda/schedule.hpp"
 #include "runtime/cuda/vector_text.hpp"
@@ -504,123 +505,6 @@ void CudaReducingEmitter::emit_pass(const Passes::Pass& pass) {
   line("      }\n    }");
   fold("    ");
   line("  }");
-}
-
-/// s3, ...: of so many values in shared memory. A user's type may have a constructor, which shared memory must not.
-void CudaReducingEmitter::declare_shared(const std::vector<int>& joins, int count) {
-  for (int join : joins) {
-    const std::string n = number(join), type = "Joined" + n, many = "[" + number(count);
-    if (spec_.step_of(join).join->accumulator.empty()) line("  __shared__ " + type + " s" + n + many + "];");
-    else line("  __shared__ __align__(16) unsigned char bytes" + n + many + " * sizeof(" + type + ")];\n  " + type + "* const s" + n + " = reinterpret_cast<" + type + "*>(bytes" + n + ");");
-  }
-}
-
-/// Joins the lanes' values; every thread of the row then has the same bits. All joins in one meeting of the block.
-void CudaReducingEmitter::emit_across(const std::vector<int>& joins) {
-  const int lanes = layout_.lanes, slots = block_ / lanes;
-  if (lanes == 1 || joins.empty()) return;
-  if (layout_.beside > 0) {
-    emit_across_tile(joins);
-    return;
-  }
-  const auto each = [&](const std::string& indent, const auto& text) {
-    for (int join : joins) line(unrolled(indent, text("j" + number(join) + (several() ? "[k]" : ""), "reduce" + number(join), "s" + number(join))));
-  };
-  if (!rows()) {
-    const std::string place = several() ? "[k * " + number(block_) + " + " : "[";
-    declare_shared(joins, block_ * (several() ? layout_.vector : 1));
-    each("  ", [&](const std::string& own, const std::string&, const std::string& shared) { return shared + place + "t] = " + own + ";"; });
-    line("  __syncthreads();\n#pragma unroll\n  for (int apart = " + number(lanes / 2) + "; apart > 0; apart /= 2) {\n    if (lane < apart) {");
-    each("      ", [&](const std::string&, const std::string& reduce, const std::string& shared) { return shared + place + "t] = " + reduce + "(" + shared + place + "t], " + shared + place + "t + apart * " + number(slots) + "]);"; });
-    line("    }\n    __syncthreads();\n  }");
-    each("  ", [&](const std::string& own, const std::string&, const std::string& shared) { return own + " = " + shared + place + "slot];"; });
-    return;
-  }
-  const int in_warp = lanes < 32 ? lanes : 32, warps = lanes / 32;
-  line("#pragma unroll\n  for (int distance = " + number(in_warp / 2) + "; distance > 0; distance /= 2) {");
-  each("    ", [](const std::string& j, const std::string& reduce, const std::string&) { return j + " = " + reduce + "(" + j + ", exchanged(" + j + ", distance));"; });
-  line("  }");
-  if (warps <= 1) {
-    each("  ", [&](const std::string& j, const std::string&, const std::string&) { return j + " = of_lane(" + j + ", t & 31 & ~" + number(in_warp - 1) + ");"; });
-    return;
-  }
-  const std::string turn = alternates() ? "turn % 2 * " + number(warps) + " + " : "";
-  declare_shared(joins, alternates() ? 2 * warps : block_ / 32);
-  each("  ", [&](const std::string& j, const std::string&, const std::string& shared) { return "if (t % 32 == 0) " + shared + "[" + turn + "t / 32] = " + j + ";"; });
-  line("  __syncthreads();");
-  if (stays()) {  // no more than lanes of a warp, and a power of 2
-    each("  ", [&](const std::string& j, const std::string&, const std::string& shared) { return j + " = " + shared + "[" + turn + "t % " + number(warps) + "];"; });
-    line("#pragma unroll\n  for (int distance = " + number(warps / 2) + "; distance > 0; distance /= 2) {");
-    each("    ", [](const std::string& j, const std::string& reduce, const std::string&) { return j + " = " + reduce + "(" + j + ", exchanged(" + j + ", distance));"; });
-    line("  }");
-    for (int join : joins) {  // reduce(a, b) of a struct, or of a user's text, may round otherwise than reduce(b, a)
-      if (spec_.step_of(join).row || !spec_.step_of(join).join->members.empty()) line("  j" + number(join) + " = of_lane(j" + number(join) + ", 0);");
-    }
-    return;
-  }
-  each("  ", [&](const std::string& j, const std::string&, const std::string& shared) { return j + " = " + shared + "[slot * " + number(warps) + "];"; });
-  line("#pragma unroll\n  for (int w = 1; w < " + number(warps) + "; ++w) {");
-  each("    ", [&](const std::string& j, const std::string& reduce, const std::string& shared) { return j + " = " + reduce + "(" + j + ", " + shared + "[slot * " + number(warps) + " + w]);"; });
-  line("  }");
-}
-
-/// Of a tile of rows beside each other: of the lanes of a warp, which are as far apart as there are rows, and then, by as few of each warp's, of the warps.
-void CudaReducingEmitter::emit_across_tile(const std::vector<int>& joins) {
-  const int slots = layout_.beside, in_warp = 32 / slots, warps = block_ / 32, together = std::min(in_warp, warps);
-  const auto each = [&](const std::string& indent, const auto& text) {
-    for (int join : joins) line(unrolled(indent, text("j" + number(join) + (several() ? "[k]" : ""), "reduce" + number(join), "s" + number(join))));
-  };
-  const auto exchange = [&](int lanes) {
-    if (lanes <= 1) return;
-    line("#pragma unroll\n  for (int distance = " + number(lanes / 2 * slots) + "; distance >= " + number(slots) + "; distance /= 2) {");
-    each("    ", [](const std::string& j, const std::string& reduce, const std::string&) { return j + " = " + reduce + "(" + j + ", exchanged(" + j + ", distance));"; });
-    line("  }");
-  };
-  exchange(in_warp);
-  if (warps > 1) {
-    const std::string each_warp = number(slots * values()), place = " * " + each_warp + " + slot * " + number(values()) + (several() ? " + k]" : "]");
-    declare_shared(joins, warps * slots * values());
-    line("  if (t % 32 < " + number(slots) + ") {");
-    each("    ", [&](const std::string& j, const std::string&, const std::string& shared) { return shared + "[t / 32" + place + " = " + j + ";"; });
-    line("  }\n  __syncthreads();");
-    each("  ", [&](const std::string& j, const std::string&, const std::string& shared) { return j + " = " + shared + "[t % 32 / " + number(slots) + " % " + number(together) + place + ";"; });
-    if (warps > together) {
-      line("#pragma unroll\n  for (int w = " + number(together) + "; w < " + number(warps) + "; w += " + number(together) + ") {");
-      each("    ", [&](const std::string& j, const std::string& reduce, const std::string& shared) { return j + " = " + reduce + "(" + j + ", " + shared + "[(w + t % 32 / " + number(slots) + ")" + place + ");"; });
-      line("  }");
-    }
-    exchange(together);
-  }
-  for (int join : joins) {  // reduce(a, b) of a struct, or of a user's text, may round otherwise than reduce(b, a)
-    const std::string j = "j" + number(join) + (several() ? "[k]" : "");
-    if (spec_.step_of(join).row || !spec_.step_of(join).join->members.empty()) line(unrolled("  ", j + " = of_lane(" + j + ", slot);"));
-  }
-}
-
-/// Where a block's value of the thread's row, or of its k-th, lies in what the blocks have given each other.
-std::string CudaReducingEmitter::met_place(const std::string& block, int join) const {
-  std::string at = block;
-  if (slots() > 1) at = "(" + at + ") * " + number(slots()) + " + slot";
-  if (several()) at = "(" + at + ") * " + number(layout_.vector) + " + k";
-  return "met" + number(join) + "[" + at + "]";
-}
-
-/// Joins the values of the cluster's blocks, in their order: each block's first threads give its values to the others.
-void CudaReducingEmitter::emit_across_blocks(const std::vector<int>& joins) {
-  if (layout_.cluster == 1 || joins.empty()) return;
-  const std::string blocks = number(layout_.cluster);
-  if (joins == passes_.all()[0].joins) line("  leave();");
-  for (int join : joins) {
-    const std::string n = number(join), met = "met" + n, threads = number(layout_.cluster * slots()), to = slots() > 1 ? "t / " + number(slots()) : "t";
-    line("  __shared__ Words<Joined" + n + "> " + met + "[" + number(layout_.cluster * slots() * values()) + "];");
-    line("  if (t < " + threads + ") {\n" + unrolled("    ", "give(" + met_place("part", join) + ", j" + n + (several() ? "[k]" : "") + ", " + to + ");") + "\n  }");
-  }
-  line("  arrive();\n  leave();");
-  for (int join : joins) {
-    const std::string n = number(join), j = "j" + n + (several() ? "[k]" : "");
-    line(unrolled("  ", j + " = taken(" + met_place("0", join) + ");"));
-    line("#pragma unroll\n  for (int b = 1; b < " + blocks + "; ++b) {\n" + unrolled("    ", j + " = reduce" + n + "(" + j + ", taken(" + met_place("b", join) + "));") + "\n  }");
-  }
 }
 
 void CudaReducingEmitter::emit_row_values(const std::vector<int>& given, const std::vector<int>& steps) {

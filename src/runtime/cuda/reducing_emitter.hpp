@@ -21,7 +21,7 @@
 //
 // Of rows a vector is neighbours along the row; where rows begin anywhere (Ends), vectors lie where memory wants them, of blocks that stay in whole
 // lines of the cache a warp, and the first and the last of a row are read by element. Of columns a vector is neighbouring columns: a thread then has as many rows' values.
-// How many lanes and items there are, and why: reducing_schedule.hpp. Helpers of the text: reducing_text.hpp.
+// How many lanes and items there are, and why: reducing_schedule.hpp, run_schedule.hpp. Helpers of the text: reducing_text.hpp.
 #pragma once
 #include <algorithm>
 #include <optional>

@@ -1,6 +1,7 @@
 // Of CudaReducingEmitter: runs of short rows, which lie one behind the other in memory.
 #include "runtime/cuda/reducing_emitter.hpp"
 #include "runtime/cuda/reducing_schedule.hpp"
+#include "runtime/cuda/run_schedule.hpp"
 #include "runtime/kernel/body.hpp"
 
 namespace damo {

@@ -1,12 +1,10 @@
 #include "runtime/cuda/reducing_schedule.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cstdio>
 
-#include <damo/error.hpp>
-
-#include "graph/base/environment.hpp"
+#include "runtime/cuda/reducing_vectors.hpp"
+#include "runtime/cuda/run_schedule.hpp"
+#include "runtime/cuda/scan_schedule.hpp"
 #include "runtime/cuda/schedule.hpp"
 #include "runtime/kernel/passes.hpp"
 #include "runtime/kernel/pressure.hpp"
@@ -14,15 +12,12 @@
 namespace damo {
 namespace {
 
-constexpr int kBlock = 256;
 constexpr int kRowBytesInFlight = 128;             // of reads a thread: 256 threads have as much on their way as a multiprocessor needs
 constexpr int kColumnBytesInFlight = 128, kColumnElements = 32;  // a thread, at most
-constexpr int kMostItems = 8;                   // vectors of a thread, of kernels that read little or nothing
 constexpr int kWordsHeld = 16;                  // registers of a thread that hold a row's elements, where a block holds it so
 constexpr int kOwnRegistersOfATile = 16;        // as kOwnRegisters, of a thread that holds a part of a tile
 constexpr int kOwnRegistersOfPieces = 26;       // likewise, where the place of a vector in its row is looked for
 constexpr std::int64_t kBytesOfTiles = 64 * 1024;  // of a multiprocessor whose clusters hold tiles: of fewer it waits for their meetings
-constexpr int kMostWordsHeld = 32;              // beyond that, and of 16-bit floats, which are half the bytes
 constexpr int kWordsOfLongestRows = 64;         // where a cluster of kLanesAlone would not hold them else, and of kernels that write no elements
 constexpr int kResidentThreads = 1024;          // that hold rows
 constexpr int kMoreResidentThreads = 1536;      // where blocks of kLanesAlone hold no more than kWordsHeld
@@ -32,30 +27,12 @@ constexpr int kOwnRegistersInAWarp = 20;        // as kOwnRegisters, of 16-bit f
 constexpr int kItemsInAWarp = 5;                // vectors of a thread of short rows: of fewer what lanes give each other is what a row takes
 constexpr int kLeastLanesInAWarp = 8;           // that read a line of the cache
 constexpr int kFewOwnRegisters = 20;            // as kOwnRegisters, of a thread that holds so little: what the compiler does with where it must
-constexpr std::size_t kColumnSharedBytes = 48 * 1024;  // that any block may have, for the values that threads of a column join
-constexpr int kColumnWords = 96;                // registers of a thread for the values of its columns
 constexpr std::int64_t kSmallestChunk = 4096;   // elements of a block of which there are several a row
 constexpr std::int64_t kMostChunks = 65535;     // the grid's second axis
 constexpr int kLanesOfAMultiprocessor = 128;    // that compute at once
-constexpr int kThreadsOfRuns = 128;             // of a block whose threads have whole rows of a run: they share nothing beyond a warp
-constexpr int kWordsInPieces = 32;              // registers that hold a row of pieces which neighbouring threads read beside each other
-constexpr int kWordsInRuns = 64;                // registers that hold such a row
-constexpr std::int64_t kRunBytesInFlight = 48;  // of reads a thread, where one row is less
-constexpr std::int64_t kMostRowsEach = 8, kBlocksOfRuns = 8;  // rows of a thread; blocks a multiprocessor, at least, where a thread has several
-constexpr std::size_t kLeastBlocksOfRuns = 4;   // resident, by what they have in shared memory
-constexpr std::int64_t kBytesOfBanks = 128;     // of shared memory: rows that are a multiple of it apart lie in the same banks
 constexpr std::int64_t kTripCycles = 1200;      // from what a block reads of a tile to its values
 constexpr std::int64_t kSecondLaunchCycles = 3500;  // a launch in a replayed graph, what it reads and how it ends: about 2 us
 constexpr std::int64_t kOneWarpRow = 4096;      // of one pass: longer rows take a block
-constexpr int kScanWords = 16, kColumnScanWords = 32;  // registers of a thread that hold elements of a scan, of rows and of columns
-constexpr int kTileScanWords = 64, kMostScanItems = 16;  // where rows are several tiles and there are tiles for all multiprocessors
-constexpr int kScanResidents = 2;               // blocks that hold so much
-constexpr int kStagedResidents = 3;             // blocks whose inputs wait in shared memory
-constexpr int kMostStagedBytes = 64 * 1024, kReservedShared = 2 * 1024;  // of such a block, and what it takes beside
-constexpr int kMostStagedCost = 8;              // of making and joining an element, which staging does twice
-constexpr int kJoining = 4, kJoiningExclusive = 6, kSpare = 3;  // registers, of what is staged: of what each element of a vector is joined from, and what the compiler wants beside
-constexpr int kColumnsTogether = 256;           // bytes of neighbouring columns, so that tiles are high
-constexpr int kMostLanes = 1024;
 constexpr int kSparseLanes = 64;                // up to 32 lanes a row needs no barrier, from 128 on it has warps to hide it: these hold less
 constexpr int kLanesOfACluster = 256;           // of each block, unless the longest cluster needs more
 constexpr int kLanesAlone = 512;                // of a row that is not worth a cluster: with 1,024 one block is resident and waits for itself
@@ -75,33 +52,6 @@ constexpr int kOwnRegistersAcross = 16;         // as kOwnRegisters, of a block 
 constexpr std::int64_t kRowsHeld = 256;         // that a block joins across, so that the error of a sum grows slowly
 constexpr std::int64_t kManyElements = std::int64_t{1} << 20;  // which few blocks read for longer than launches more take
 
-bool is_moved(Access access) { return !is_scalar(access) && access != Access::kRepeat; }
-Access access_of(const Layout& layout, int parameter) { return layout.access[static_cast<std::size_t>(parameter)]; }
-
-}  // namespace
-
-int bytes_read(const KernelSpec& spec, const Layout& layout) {
-  int bytes = 0;
-  for (int i = 0; i < spec.input_count(); ++i) {
-    if (is_moved(access_of(layout, i)) && access_of(layout, i) != Access::kEveryRow) bytes += spec.element_bytes(i);
-  }
-  return std::max(bytes, 1);
-}
-
-int words_of_place(const KernelSpec& spec, const Layout& layout) {
-  const Passes passes(spec, [](int, const Passes&) { return true; });
-  int words = 0;
-  for (int i = 0; i < spec.input_count(); ++i) {
-    const bool is_late = passes.is_read_late(i) || (spec.joins_across() && access_of(layout, i) == Access::kEveryRow);
-    if (is_moved(access_of(layout, i)) && !is_late) words += words_of(spec.parameter_dtype(i));
-  }
-  std::size_t kept = 0;
-  for (const Passes::Pass& pass : passes.all()) kept = std::max(kept, pass.kept.size());
-  return std::max({words, static_cast<int>(kept), 1});
-}
-
-namespace {
-
 /// Words that the joins of one pass take, at most, of each element of a vector.
 int most_joined_words(const KernelSpec& spec) {
   int most = 0;
@@ -114,85 +64,11 @@ int most_joined_words(const KernelSpec& spec) {
   return most;
 }
 
-bool writes_elements(const KernelSpec& spec) {
-  const Passes passes(spec, [](int, const Passes&) { return true; });
-  return std::any_of(passes.all().begin(), passes.all().end(), [](const Passes::Pass& pass) { return !pass.stores.empty(); });
-}
-
-bool goes_again(const KernelSpec& spec) {
-  const Passes passes(spec, [](int, const Passes&) { return false; });
-  return passes.all().size() > 1;
-}
-
-bool divides(const Strides& strides, int axes, int vector) {
-  for (int axis = 0; axis < axes; ++axis) {
-    if (strides[axis] % vector != 0) return false;
-  }
-  return true;
-}
-
-/// Whether vectors of so many neighbours, along rows or across columns, are whole and lie alike in every row.
-bool has_whole_vectors(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, int vector) {
-  const bool rows = layout.form == Form::kRows;
-  const Shape &inner = rows ? geometry.reduced.extents : geometry.extents, &outer = rows ? geometry.extents : geometry.reduced.extents;
-  if (inner[-1] % vector != 0) return false;
-  for (int i = 0; i < spec.parameter_count(); ++i) {
-    const Access access = access_of(layout, i);
-    if (access != Access::kRow && access != Access::kEveryRow) continue;
-    const auto at = static_cast<std::size_t>(i);
-    const Strides &along = rows ? geometry.reduced.strides[at] : geometry.strides[at], &across = rows ? geometry.strides[at] : geometry.reduced.strides[at];
-    if (!divides(along, inner.rank() - 1, vector) || !divides(across, outer.rank(), vector)) return false;
-  }
-  return true;
-}
-
-/// Elements of one access: as many as the widest of them leaves room for, of columns also as their values leave registers.
-int vector_of(const KernelSpec& spec, const Layout& layout, const Geometry& geometry) {
-  int widest = 1;
-  bool some = false;  // array has neighbours to read together
-  for (int i = 0; i < spec.parameter_count(); ++i) {
-    const Access access = access_of(layout, i);
-    if (!is_moved(access)) continue;
-    widest = std::max(widest, spec.element_bytes(i));
-    some |= access == Access::kRow && !spec.is_ordinals(i);
-  }
-  int vector = some ? kVectorBytes / widest : 1;
-  const auto is_whole = [&](int width) { return has_whole_vectors(spec, layout, geometry, width); };
-  if (layout.form == Form::kRows) {
-    // Rows that begin anywhere are read along one axis.
-    // Across rows a thread's elements are at the same places of each.
-    while (vector > 1 && (layout.reduced_rank > 1 || spec.joins_across()) && !is_whole(vector)) vector /= 2;
-    // Of short rows of 16-bit floats whole vectors of half the size take fewer instructions than ends do.
-    const bool is_short = widest == 2 && geometry.reduced.count <= 32 * kMostWordsHeld && !spec.scans();
-    if (is_short && vector == kVectorBytes / widest && !is_whole(vector) && is_whole(vector / 2)) vector /= 2;
-    return vector;
-  }
-  const int words = words_held(spec) + static_cast<int>(partial_bytes(spec)) / 4;
-  const int held = spec.scans() ? std::max(kBlock, 32 * (kBlock / 32 + kMostColumnLevels)) : kBlock;  // values of a vector's columns in shared memory
-  const auto fits = [&](int width) { return width * words <= kColumnWords && static_cast<std::size_t>(held * width) * partial_bytes(spec) <= kColumnSharedBytes; };
-  while (vector > 1 && (!fits(vector) || !is_whole(vector))) vector /= 2;
-  return vector;
-}
-
-struct Measured {
-  int lanes = 0, items = 0, cluster = 0, residents = 0;
-};
-Measured measured() {
-  const std::string text = environment("DAMO_CUDA_ROWS");
-  Measured asked;
-  if (text.empty()) return asked;
-  const int count = std::sscanf(text.c_str(), "%d,%d,%d,%d", &asked.lanes, &asked.items, &asked.cluster, &asked.residents);
-  const auto is_power = [](int value, int most) { return value == 0 || (value > 0 && value <= most && std::has_single_bit(static_cast<unsigned>(value))); };
-  if (count == 4 && is_power(asked.lanes, kMostLanes) && asked.items >= 0 && asked.items <= 64 && is_power(asked.cluster, 8) && asked.residents >= 0 && asked.residents <= 32) return asked;
-  throw OptionError("DAMO_CUDA_ROWS=" + text + " is no schedule of a kernel that reduces",
-                    "lanes,items,cluster,residents, each 0 for the default: powers of 2 up to 1024 and 8, at most 64 items and 32 residents");
-}
-
-void share_columns(const KernelSpec& spec, Layout& layout, std::int64_t outputs, std::int64_t length, const Measured& asked) {
+void share_columns(const KernelSpec& spec, Layout& layout, std::int64_t outputs, std::int64_t length, const AskedRows& asked) {
   int slots = 1;
   while (slots < 32 && std::int64_t{slots} * layout.vector < outputs) slots *= 2;
-  const bool gives_lanes = partial_bytes(spec) * static_cast<std::size_t>(kBlock * layout.vector) <= kColumnSharedBytes;  // each other their values, in shared memory
-  layout.lanes = asked.lanes > 0 ? std::min(asked.lanes, kBlock) : (length <= 16 && outputs >= kBlock) || !gives_lanes ? 1 : kBlock / slots;
+  const bool gives_lanes = partial_bytes(spec) * static_cast<std::size_t>(kReducingBlock * layout.vector) <= kColumnSharedBytes;  // each other their values, in shared memory
+  layout.lanes = asked.lanes > 0 ? std::min(asked.lanes, kReducingBlock) : (length <= 16 && outputs >= kReducingBlock) || !gives_lanes ? 1 : kReducingBlock / slots;
   layout.items = asked.items > 0 ? asked.items : std::clamp(std::min(kColumnBytesInFlight / bytes_read(spec, layout), kColumnElements) / layout.vector, 1, kMostItems);
 }
 
@@ -212,7 +88,7 @@ int words_wanted_again(const KernelSpec& spec, const Layout& layout) {
 }
 
 /// Whether there are rows for all multiprocessors if each is a warp's.
-bool are_many(std::int64_t rows, const Processors& processors) { return rows / (kBlock / 32) >= std::int64_t{32} * processors.count; }
+bool are_many(std::int64_t rows, const Processors& processors) { return rows / (kReducingBlock / 32) >= std::int64_t{32} * processors.count; }
 
 /// Lanes of a warp that share a row of so many vectors, if each is to have so many of them.
 int lanes_in_a_warp(std::int64_t vectors, int items) {
@@ -229,7 +105,7 @@ int words_of_members(const KernelSpec& spec, const Layout& layout) {
 }
 
 /// Lanes, items and cluster that hold a row; false if nothing does.
-bool hold_rows(const KernelSpec& spec, Layout& layout, const Geometry& geometry, std::int64_t length, const Processors& processors, const Measured& asked) {
+bool hold_rows(const KernelSpec& spec, Layout& layout, const Geometry& geometry, std::int64_t length, const Processors& processors, const AskedRows& asked) {
   const int words = words_of_place(spec, layout) * layout.vector;  // of a vector
   const std::int64_t vectors = divide_up(length, layout.vector) + (layout.ends == Ends::kAnywhere ? 1 : 0);
   const bool writes = writes_elements(spec), is_short = words > 0 && bytes_read(spec, layout) < 4 * words_of_place(spec, layout);
@@ -267,7 +143,7 @@ bool hold_rows(const KernelSpec& spec, Layout& layout, const Geometry& geometry,
     const bool as_many = more_vectors > 0 && registers <= kRegisters / kResidentThreads;
     threads = as_many ? kResidentThreads : registers <= kRegisters / kFewerResidentThreads ? kFewerResidentThreads : 0;
   }
-  layout.residents = asked.residents > 0 ? asked.residents : lanes > 32 ? threads / lanes : in_warps ? threads / kBlock : 0;
+  layout.residents = asked.residents > 0 ? asked.residents : lanes > 32 ? threads / lanes : in_warps ? threads / kReducingBlock : 0;
   // More of a cluster's blocks hide its meetings, while the compiler has registers for it: with the addresses of more arrays, or structs that are joined, it spills.
   if (asked.residents == 0 && cluster > 1 && layout.residents > 0 && of_members == 0 && spec.parameter_count() <= kArraysOfResidents) layout.residents = std::max(layout.residents, kClustersResident * kLanesOfACluster / lanes);
   return true;
@@ -310,7 +186,7 @@ bool is_worth_a_cluster(const KernelSpec& spec, const Layout& tile, std::int64_t
 }
 
 /// A tile of rows beside each other that a block, or a cluster, holds (see the head of reducing_schedule.hpp); false if nothing does, or another form is better.
-bool hold_tile(const KernelSpec& spec, Layout& layout, const Geometry& geometry, std::int64_t length, const Processors& processors, const Measured& asked) {
+bool hold_tile(const KernelSpec& spec, Layout& layout, const Geometry& geometry, std::int64_t length, const Processors& processors, const AskedRows& asked) {
   if (!goes_again(spec) || spec.joins_across() || spec.users_text) return false;
   const bool columns = layout.form == Form::kColumns;
   const std::int64_t vectors = divide_up(length, columns ? 1 : layout.vector), rows_of_thread = columns ? layout.vector : 1;
@@ -327,11 +203,11 @@ bool hold_tile(const KernelSpec& spec, Layout& layout, const Geometry& geometry,
     return tile.items <= most && reducing_block(tile) >= 32 && partial_bytes(spec) * static_cast<std::size_t>(values) <= kColumnSharedBytes;
   };
   const auto found = [&] {
-    if (fits(kLineBytes, kBlock, 1)) return true;
+    if (fits(kLineBytes, kReducingBlock, 1)) return true;
     for (int cluster = 1; cluster <= processors.cluster; cluster *= 2) {
-      if (fits(kLineBytes / 2, kBlock, cluster)) return true;
+      if (fits(kLineBytes / 2, kReducingBlock, cluster)) return true;
     }
-    return fits(kLineBytes / 2, 2 * kBlock, processors.cluster) || fits(kLineBytes / 4, 2 * kBlock, processors.cluster) || fits(kLineBytes / 4, kMostLanes, processors.cluster);
+    return fits(kLineBytes / 2, 2 * kReducingBlock, processors.cluster) || fits(kLineBytes / 4, 2 * kReducingBlock, processors.cluster) || fits(kLineBytes / 4, kMostLanes, processors.cluster);
   };
   if (!found()) return false;
   tile.residents = asked.residents > 0 ? asked.residents : residents_of_tile(spec, tile);
@@ -435,53 +311,6 @@ int resident_across(const KernelSpec& spec, const Layout& layout, const Processo
   return std::max(std::min(threads / reducing_block(layout), in_shared), 1);
 }
 
-/// 32-bit words of what a scan joins.
-int joined_words(const KernelSpec& spec) {
-  int words = 0;
-  each_accumulator(spec, [&](const Join& join) { words += (join.bytes + 3) / 4; });
-  return words;
-}
-
-/// Registers that joining an element takes: an exclusive value is made of the one before.
-int joining_words(const KernelSpec& spec) {
-  int words = 0;
-  each_accumulator(spec, [&](const Join& join) { words += (join.bytes + 3) / 4 * (join.prefix == Prefix::kExclusive ? kJoiningExclusive : kJoining); });
-  return words;
-}
-
-/// Bytes of one element of all inputs that are staged.
-int staged_bytes(const KernelSpec& spec, const Layout& layout) {
-  int bytes = 0;
-  for (int i = 0; i < spec.input_count(); ++i) {
-    if (!spec.is_row(i) && !is_scalar(access_of(layout, i))) bytes += spec.element_bytes(i);
-  }
-  return bytes;
-}
-
-/// Vectors of a thread for which shared memory has slots, with kStagedResidents blocks resident; 0 where staging is not worth it: what is joined, which is then
-/// made twice, is dear, or how dear a user's text is nobody knows.
-int most_staged(const KernelSpec& spec, const Layout& layout, const Processors& processors, int threads, int slots_of_columns) {
-  const Passes passes(spec, [](int, const Passes&) { return false; });
-  const int bytes = threads * layout.vector * staged_bytes(spec, layout);
-  int cost = 0;
-  for (int value : passes.before_joins()) cost += spec.step_of(value).cost;
-  for (int join : passes.all()[0].joins) cost += spec.step_of(join).cost;
-  if (spec.users_text || bytes == 0 || cost > kMostStagedCost) return 0;
-  const int columns = layout.form == Form::kRows ? 0 : slots_of_columns * layout.vector;
-  const auto others = static_cast<int>(kReservedShared + partial_bytes(spec) * static_cast<std::size_t>(columns * (kBlock / 32 + kMostColumnLevels)));
-  return std::max(std::min(kMostStagedBytes, static_cast<int>(processors.shared_bytes) / kStagedResidents - others) / bytes, 0);
-}
-
-/// Registers that one element of a scan takes while others are waited for: what is joined so far, and what is wanted afterwards.
-int words_of_scan(const KernelSpec& spec, const Layout& layout) {
-  const Passes passes(spec, [](int, const Passes&) { return true; });
-  int words = joined_words(spec);
-  for (int input : passes.all().back().inputs) {
-    if (is_moved(access_of(layout, input))) words += words_of(spec.parameter_dtype(input));
-  }
-  return words + static_cast<int>(passes.all().back().kept.size());
-}
-
 }  // namespace
 
 std::size_t ahead_bytes(const KernelSpec& spec, const Layout& layout) {
@@ -500,133 +329,16 @@ std::vector<int> arrays_ahead(const KernelSpec& spec, const Layout& layout) {
   }
   return arrays;
 }
-
-namespace {
-
-/// Bytes of a warp's run of rows of one array.
-int bytes_of_run(const KernelSpec& spec, const Layout& layout, int parameter) {
-  return 32 * layout.rows_each * layout.items * layout.vector * spec.element_bytes(parameter);
-}
-
-/// Whether rows lie one behind the other, without gaps.
-bool lies_dense(const Geometry& geometry, std::size_t array) {
-  const Shape &kept = geometry.extents, &reduced = geometry.reduced.extents;
-  std::int64_t apart = 1;
-  for (int axis = reduced.rank() - 1; axis >= 0; --axis) {
-    if (reduced[axis] != 1 && geometry.reduced.strides[array][axis] != apart) return false;
-    apart *= reduced[axis];
-  }
-  for (int axis = kept.rank() - 1; axis >= 0; --axis) {
-    if (kept[axis] != 1 && geometry.strides[array][axis] != apart) return false;
-    apart *= kept[axis];
-  }
-  return true;
-}
-
-/// Short rows of several pieces, of which neighbouring rows have neighbouring ones, as windows of an image do: a thread's vector is a piece, or a part of one.
-bool share_pieces(const KernelSpec& spec, Layout& layout, const Geometry& geometry, const Processors& processors) {
-  const std::int64_t length = geometry.reduced.count, piece = geometry.reduced.extents[-1];
-  if (spec.joins_across() || layout.reduced_rank < 2 || geometry.count < std::int64_t{32} * processors.count || length * words_of_place(spec, layout) > kWordsInPieces) return false;
-  bool some = false;
-  for (int i = 0; i < spec.parameter_count(); ++i) {
-    if (access_of(layout, i) != Access::kRow || spec.is_ordinals(i)) continue;
-    if (geometry.strides[static_cast<std::size_t>(i)][-1] != piece || piece * spec.element_bytes(i) > kVectorBytes) return false;
-    some = true;
-  }
-  if (!some) return false;
-  layout.lanes = 1;
-  layout.items = static_cast<int>(length / layout.vector);
-  layout.whole = true;
-  return true;
-}
-
-/// Short rows as runs of which each thread has whole ones, where that is better (see the head of reducing_schedule.hpp).
-bool share_runs(const KernelSpec& spec, Layout& layout, const Geometry& geometry, const Processors& processors) {
-  const std::int64_t length = geometry.reduced.count;
-  if (spec.joins_across() || length < 1 || geometry.count < std::int64_t{32} * processors.count) return false;
-  Layout runs = layout;
-  int widest = 1, read = 0;
-  for (int i = 0; i < spec.parameter_count(); ++i) {
-    Access& access = runs.access[static_cast<std::size_t>(i)];
-    if (!is_moved(access) || spec.is_ordinals(i)) continue;
-    widest = std::max(widest, spec.element_bytes(i));
-    if (access == Access::kEveryRow) continue;
-    if (!lies_dense(geometry, static_cast<std::size_t>(i)) || length * spec.element_bytes(i) % kBytesOfBanks == 0) return false;
-    access = Access::kDense;
-    if (!spec.is_output(i)) read += spec.element_bytes(i);
-  }
-  if (read == 0 || length * words_of_place(spec, layout) > kWordsInRuns) return false;
-  runs.vector = kVectorBytes / widest;
-  while (length % runs.vector != 0 || (runs.reduced_rank > 1 && !has_whole_vectors(spec, layout, geometry, runs.vector))) runs.vector /= 2;
-  runs.lanes = 1;
-  runs.items = static_cast<int>(length / runs.vector);
-  runs.whole = true;
-  runs.ends = Ends::kTiles;
-  const std::int64_t most = geometry.count / (std::int64_t{kThreadsOfRuns} * kBlocksOfRuns * processors.count);  // so that all multiprocessors have blocks
-  runs.rows_each = static_cast<int>(std::clamp<std::int64_t>(kRunBytesInFlight / (length * read), 1, std::clamp<std::int64_t>(most, 1, kMostRowsEach)));
-  if (static_cast<std::size_t>(run_bytes(spec, runs) * (kThreadsOfRuns / 32)) > processors.shared_bytes / kLeastBlocksOfRuns) return false;
-  layout = runs;
-  return true;
-}
-
-}  // namespace
-
-std::vector<int> places_of_run(const KernelSpec& spec, const Layout& layout) {
-  const Passes passes(spec, [](int, const Passes&) { return true; });
-  std::vector<int> places(static_cast<std::size_t>(spec.parameter_count()), -1);
-  std::vector<bool> is_free(places.size(), false);  // to an output
-  int all = 0;
-  for (int i = 0; i < spec.parameter_count(); ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    if (layout.access[at] != Access::kDense || spec.is_ordinals(i)) continue;
-    for (int input = 0; spec.is_output(i) && input < spec.input_count() && places[at] < 0; ++input) {
-      const auto from = static_cast<std::size_t>(input);
-      if (!is_free[from] || spec.parameter_dtype(input) != spec.parameter_dtype(i)) continue;
-      places[at] = places[from];
-      is_free[from] = false;
-    }
-    if (places[at] >= 0) continue;
-    places[at] = all;
-    all += bytes_of_run(spec, layout, i);
-    is_free[at] = !spec.is_output(i) && !passes.is_read_late(i);
-  }
-  return places;
-}
-
-int run_bytes(const KernelSpec& spec, const Layout& layout) {
-  const std::vector<int> places = places_of_run(spec, layout);
-  int all = 0;
-  for (int i = 0; i < spec.parameter_count(); ++i) {
-    if (const int place = places[static_cast<std::size_t>(i)]; place >= 0) all = std::max(all, place + bytes_of_run(spec, layout, i));
-  }
-  return all;
-}
-
-int width_of_runs(const KernelSpec& spec, const Layout& layout) {
-  int narrowest = kVectorBytes;
-  for (int i = 0; i < spec.parameter_count(); ++i) {
-    if (access_of(layout, i) == Access::kDense && !spec.is_ordinals(i)) narrowest = std::min(narrowest, spec.element_bytes(i));
-  }
-  return kVectorBytes / narrowest;
-}
-
 int reducing_block(const Layout& layout) {
   if (layout.rows_each > 0) return kThreadsOfRuns;
   if (layout.beside > 0) return layout.lanes * layout.beside;
-  return layout.form == Form::kRows && layout.whole && layout.lanes > 32 ? layout.lanes : std::max(layout.lanes, kBlock);
-}
-
-/// How elements are moved: so many at a time, and what a row does at its ends.
-static void move_in_vectors(const KernelSpec& spec, Layout& layout, const Geometry& geometry) {
-  mark_every_row(layout, geometry, spec.input_count());
-  layout.vector = vector_of(spec, layout, geometry);
-  layout.ends = has_whole_vectors(spec, layout, geometry, layout.vector) ? Ends::kVectors : Ends::kAnywhere;
+  return layout.form == Form::kRows && layout.whole && layout.lanes > 32 ? layout.lanes : std::max(layout.lanes, kReducingBlock);
 }
 
 Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& geometry, const Processors& processors) {
   const std::int64_t length = std::max<std::int64_t>(geometry.reduced.count, 1), outputs = geometry.count;
   const bool rows = layout.form == Form::kRows;
-  const Measured asked = measured();
+  const AskedRows asked = asked_rows();
   const bool is_free = asked.lanes + asked.items + asked.cluster + asked.residents == 0;
   move_in_vectors(spec, layout, geometry);
   if (!rows) {
@@ -650,7 +362,7 @@ Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& ge
       const bool many = are_many(outputs, processors);
       layout.lanes = lanes_in_a_warp(divide_up(length, layout.vector), many ? kItemsInAWarp : 1);
       if (goes_again(spec)) layout.lanes = kMostLanes;
-      else if (length > 32 * layout.vector && !(length <= kOneWarpRow && many)) layout.lanes = kBlock;
+      else if (length > 32 * layout.vector && !(length <= kOneWarpRow && many)) layout.lanes = kReducingBlock;
       layout.items = asked.items > 0 ? asked.items : items_of_pass(spec, layout, length);
     }
   }
@@ -660,95 +372,6 @@ Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& ge
   const bool even = layout.whole ? length == tile : length % tile == 0 && work.chunk % tile == 0;
   if (layout.ends == Ends::kVectors && even && outputs % slots == 0) layout.ends = Ends::kTiles;
   return layout;
-}
-
-/// Threads that share a row and vectors of each of them, of a scan: at most `items`, and no more than the row has.
-static void share_tile(Layout& layout, int items, std::int64_t length, std::int64_t outputs, int slots_of_columns, const Measured& asked) {
-  int lanes = 1;
-  if (layout.form == Form::kRows) {
-    const std::int64_t vectors = divide_up(length, layout.vector) + (layout.ends == Ends::kAnywhere ? 1 : 0);
-    while (lanes < 32 && lanes < vectors) lanes *= 2;
-    while (lanes < kBlock && std::int64_t{lanes} * items < vectors) lanes *= 2;
-    if (asked.lanes > 0 && lanes >= kBlock) lanes = std::max(asked.lanes, kBlock);
-    items = static_cast<int>(std::min<std::int64_t>(items, divide_up(vectors, lanes)));
-  } else {
-    int slots = 1;
-    while (slots < slots_of_columns && std::int64_t{slots} * layout.vector < outputs) slots *= 2;
-    lanes = kBlock / slots;
-    while (lanes > 1 && std::int64_t{lanes} / 2 * items >= length) lanes /= 2;
-  }
-  layout.lanes = lanes;
-  layout.items = items;
-}
-
-Layout share_cuda_scan(const KernelSpec& spec, Layout layout, const Geometry& geometry, const Processors& processors) {
-  const std::int64_t length = std::max<std::int64_t>(geometry.reduced.count, 1), outputs = geometry.count;
-  const bool rows = layout.form == Form::kRows;
-  const Measured asked = measured();
-  move_in_vectors(spec, layout, geometry);
-  const int words = layout.vector * words_of_scan(spec, layout);  // of a vector
-  const int few = asked.items > 0 ? asked.items : std::clamp((rows ? kScanWords : kColumnScanWords) / words, 1, kMostItems);
-  int widest = 1, residents = kScanResidents;
-  for (int i = 0; i < spec.parameter_count(); ++i) widest = std::max(widest, spec.element_bytes(i));
-  int slots_of_columns = std::clamp(kColumnsTogether / (layout.vector * widest), 16, 32);
-  // What lanes and levels give of a tile's columns lies in shared memory that any block may have.
-  const auto fits = [&] { return partial_bytes(spec) * static_cast<std::size_t>(slots_of_columns * layout.vector * (kBlock / 32 + kMostColumnLevels)) + kReservedShared <= kColumnSharedBytes; };
-  while (!rows && slots_of_columns > 1 && !fits()) slots_of_columns /= 2;
-  share_tile(layout, few, length, outputs, slots_of_columns, asked);
-  if (scan_cuda_work(spec, layout, geometry).chunks > 1) {
-    // What stands before a vector of a row takes registers too.
-    const int own = kOwnRegisters + words_held(spec), before = rows ? joined_words(spec) : 0, registers = kRegisters / (kBlock * kScanResidents);
-    int items = std::min({kMostScanItems, kTileScanWords / words, (registers - own) / (words + before)});
-    if (const int staged = most_staged(spec, layout, processors, rows ? std::max(asked.lanes, kBlock) : kBlock, slots_of_columns); staged > 0) {
-      layout.staged = true;
-      // As many bytes on their way as registers allow: one block fewer leaves threads more of them.
-      const int joining = own + layout.vector * (joining_words(spec) + (staged_bytes(spec, layout) + 3) / 4) + kSpare;
-      const auto fits = [&](int words_of_thread) { return std::min({kMostScanItems, staged, (words_of_thread - joining) / std::max(before, 1)}); };
-      const int many = fits(kRegisters / (kBlock * kStagedResidents)), fewer = fits(registers * 7 / 8);
-      if (many * kStagedResidents >= fewer * residents) residents = kStagedResidents;
-      items = residents == kStagedResidents ? many : fewer;
-      if (asked.items > 0) items = std::min(asked.items, staged);
-    } else {
-      items = asked.items > 0 ? asked.items : std::max(items, few);
-    }
-    items = std::max(items, 1);
-    share_tile(layout, items, length, outputs, slots_of_columns, asked);
-    while (items > few && scan_cuda_work(spec, layout, geometry).launches[0].config.grid.x < std::int64_t{processors.count} * residents) {
-      items = std::max(items / 2, few);
-      share_tile(layout, items, length, outputs, slots_of_columns, asked);
-    }
-  }
-  const Work work = scan_cuda_work(spec, layout, geometry);
-  layout.chunked = work.chunks > 1;
-  // The compiler is told of registers for all of it: of itself it would have more blocks resident, and spill.
-  layout.residents = asked.residents > 0 ? asked.residents : layout.chunked || layout.staged || layout.items > few ? residents * kBlock / reducing_block(layout) : 0;
-  const std::int64_t slots = reducing_block(layout) / layout.lanes * (rows ? 1 : layout.vector);
-  if (layout.ends == Ends::kVectors && length % work.chunk == 0 && outputs % slots == 0) layout.ends = Ends::kTiles;
-  return layout;
-}
-
-int state_words(const Join& join, bool rows) {
-  const int words = (join.bytes + 3) / 4;
-  return rows ? static_cast<int>(divide_up(words, kSectorWords)) * kSectorWords : words;
-}
-
-Work scan_cuda_work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry) {
-  Work work;
-  const bool rows = layout.form == Form::kRows;
-  const std::int64_t length = std::max<std::int64_t>(geometry.reduced.count, 1), radix = rows ? 32 : kColumnRadix;
-  const int threads = reducing_block(layout);
-  const std::int64_t groups = std::max<std::int64_t>(divide_up(geometry.count, threads / layout.lanes * (rows ? 1 : layout.vector)), 1);
-  work.chunk = std::int64_t{layout.lanes} * layout.items * (rows ? layout.vector : 1);
-  work.chunks = divide_up(length + (rows && layout.ends == Ends::kAnywhere ? layout.vector - 1 : 0), work.chunk);
-  const std::size_t staged = layout.staged ? static_cast<std::size_t>(threads * layout.items * layout.vector * staged_bytes(spec, layout)) : 0;
-  work.launches.push_back({0, {{groups * work.chunks}, {threads}, staged}});
-  if (work.chunks == 1) return work;
-  int words = 0;
-  each_accumulator(spec, [&](const Join& join) { words += state_words(join, rows); });
-  work.tile = work.chunks;
-  for (std::int64_t tiles = work.chunks; tiles > 1;) work.tile += tiles = divide_up(tiles, radix);
-  work.zeroed_bytes = work.scratch_bytes = static_cast<std::size_t>(kTicketWords + geometry.count * work.tile * words) * sizeof(std::uint64_t);
-  return work;
 }
 
 bool prefers_cuda_passes(const KernelSpec& spec, const Geometry& geometry, const Processors& processors) {

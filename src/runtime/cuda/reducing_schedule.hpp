@@ -41,11 +41,6 @@
 // Reductions of one pass hold nothing: 128 bytes of a row a thread are on their way at a time, of columns too, and at most 32 elements. Of many short rows a thread has up to five
 // vectors too.
 // Kernels that write no elements of a row hold 64 registers' worth with 128 lanes: many small blocks, of which some always read.
-// A scan holds 16 registers' worth of a row a thread, of columns 32, where that holds the row or there is little of it. Else a block that has read
-// waits for what stands before its tile, so others must hold more than while they read; and the tiles' values, of which each column has one a tile, are
-// memory traffic too. Inputs then wait in shared memory (Layout::staged), 64 KB of a block and three blocks resident, and elements are joined twice, before and
-// after looking back: a thread's registers hold one value for each vector of a row, or each of its columns. Where what is joined is dear, or a user's
-// text, they wait in 64 registers of a thread, with two blocks resident.
 // A kernel that joins across rows has as many blocks as may be resident, or a multiple of that if a block had more than kRowsHeld rows: each goes over
 // rows in turn, and holds a value for each place of the row and each join. It serves where a block, or a cluster, holds a row and shared memory those values; else the kernel is two
 // (split_passes.hpp). The number of blocks follows from the shape and the GPU's number of multiprocessors. It has one of two forms:
@@ -65,10 +60,6 @@
 namespace damo {
 
 inline constexpr int kLineBytes = 128;   ///< of the cache: a row of blocks that stay, where it begins anywhere, is read and written in whole ones
-inline constexpr int kColumnRadix = 8;   ///< tiles of a column whose values are joined into one of the next level; of a row 32 (scan_emitter.hpp)
-inline constexpr int kMostColumnLevels = 11;  ///< of so many tiles each: a ticket has 32 bits
-inline constexpr int kTicketWords = 16;  ///< of 64 bits, before the states of a scan: a line of the cache for the ticket
-inline constexpr int kSectorWords = 4;   ///< of a sector of the cache, likewise
 
 inline constexpr int kAcrossColumns = 8, kAcrossLanes = 32;  ///< of a block that joins what blocks have of places: neighbours, and threads of each
 
@@ -76,30 +67,14 @@ inline constexpr int kAcrossColumns = 8, kAcrossLanes = 32;  ///< of a block tha
 /// thread reads 1, 2, 4 or 8 of them at a time, so that this does not change what is added to what.
 constexpr int vectors_of_a_sum(const Layout& layout) { return 128 / layout.items * layout.items; }
 
-/// Registers that one element of a row takes while it is held: as it was read, or as what is kept of it.
-int words_of_place(const KernelSpec& spec, const Layout& layout);
-/// Bytes of one element of every array that is read element by element.
-int bytes_read(const KernelSpec& spec, const Layout& layout);
 /// Of shared memory of a block that reads ahead: one row's part, as its threads read it.
 std::size_t ahead_bytes(const KernelSpec& spec, const Layout& layout);
 /// The inputs of which rows are read ahead: those that lie along a row.
 std::vector<int> arrays_ahead(const KernelSpec& spec, const Layout& layout);
-/// Where each array of a run of rows lies in its warp's part of shared memory, in bytes; -1: elsewhere. An output has the place of an input of its dtype, each of whose
-/// rows is in registers before anything is written to it.
-std::vector<int> places_of_run(const KernelSpec& spec, const Layout& layout);
-/// Of such a part.
-int run_bytes(const KernelSpec& spec, const Layout& layout);
-/// Elements to which arrays of runs must be aligned for vectors of kVectorBytes, whichever is the narrowest.
-int width_of_runs(const KernelSpec& spec, const Layout& layout);
 /// Threads of a block.
 int reducing_block(const Layout& layout);
 /// The layout with all that says how rows are shared out.
 Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& geometry, const Processors& processors);
-/// Likewise of a scan.
-Layout share_cuda_scan(const KernelSpec& spec, Layout layout, const Geometry& geometry, const Processors& processors);
-/// Words of 64 bits that a tile's value of the join takes where other blocks look for it: of rows whole sectors.
-int state_words(const Join& join, bool rows);
-Work scan_cuda_work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry);
 /// Whether a block a row leaves multiprocessors idle for longer than a launch more a pass takes.
 bool prefers_cuda_passes(const KernelSpec& spec, const Geometry& geometry, const Processors& processors);
 /// Whether one kernel goes through the rows and joins across them.

@@ -5,6 +5,8 @@
 
 #include "graph/base/environment.hpp"
 #include "runtime/cuda/reducing_schedule.hpp"
+#include "runtime/cuda/reducing_vectors.hpp"
+#include "runtime/cuda/run_schedule.hpp"
 #include "runtime/cuda/schedule.hpp"
 #include "runtime/kernel/own_maximum.hpp"
 #include "runtime/kernel/passes.hpp"

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/cuda/reducing_schedule.hpp"
+#include "runtime/cuda/scan_schedule.hpp"
 #include "runtime/cuda/reducing_text.hpp"
 #include "runtime/cuda/scan_text.hpp"
 #include "runtime/cuda/vector_text.hpp"

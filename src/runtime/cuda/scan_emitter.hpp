@@ -1,6 +1,6 @@
 // The text of one generated CUDA kernel of prefix joins. Each element is read once and written once.
 //
-// A tile is what the threads of a block hold, in registers or, of several tiles, in shared memory (reducing_schedule.hpp): of rows `lanes * items`
+// A tile is what the threads of a block hold, in registers or, of several tiles, in shared memory (scan_schedule.hpp): of rows `lanes * items`
 // vectors of one row, in which a warp has neighbouring vectors, a sweep of 32 for each item; of columns `lanes * items` elements of
 // neighbouring columns, each thread some that follow each other. A thread joins its own elements, lanes hand on what they have by shuffles or
 // shared memory, and every element is joined with what stands before it. Several rows share a block where they are short.
