@@ -1,4 +1,4 @@
-// The lists that a FunctionGraph consists of. A graph of a million nodes has a few large pieces of memory rather than several small ones a
+// The lists that a FunctionGraph consists of, and that a call of an op on Arrays gathers its operands in. A graph of a million nodes has a few large pieces of memory rather than several small ones a
 // node, and what a list holds stays where it is while the list grows: spans and references that a pass took outlive what it adds.
 #pragma once
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -56,15 +57,16 @@ class PagedList {
   std::size_t size_ = 0;
 };
 
-/// A list of plain values; up to kInside of them need no memory of their own.
+/// A list of values that need no destructor; up to kInside of them need no memory of their own.
 template <class T, std::uint32_t kInside>
 class SmallList {
-  static_assert(std::is_trivially_copyable_v<T> && kInside > 0);
+  static_assert(std::is_trivially_destructible_v<T> && kInside > 0);
 
  public:
-  SmallList() : inside_() {}
-  SmallList(const SmallList& other) : inside_() { append(other.data(), other.size_); }
-  SmallList(SmallList&& other) noexcept : inside_() { take(other); }
+  SmallList() {}
+  SmallList(std::initializer_list<T> values) { append(values.begin(), values.size()); }
+  SmallList(const SmallList& other) { append(other.data(), other.size_); }
+  SmallList(SmallList&& other) noexcept { take(other); }
   SmallList& operator=(SmallList other) noexcept {
     free();
     take(other);
@@ -83,11 +85,15 @@ class SmallList {
   T& operator[](std::size_t i) { return data()[i]; }
   const T& operator[](std::size_t i) const { return data()[i]; }
 
-  void push_back(T value) { append(&value, 1); }
+  void push_back(T value) {
+    if (size_ == capacity_) reserve(size_ + 1);
+    std::construct_at(end(), value);
+    ++size_;
+  }
   /// from: not of this list.
   void append(const T* from, std::size_t count) {
     reserve(size_ + static_cast<std::uint32_t>(count));
-    std::copy_n(from, count, end());
+    std::uninitialized_copy_n(from, count, end());
     size_ += static_cast<std::uint32_t>(count);
   }
   template <class Holds>
@@ -97,20 +103,20 @@ class SmallList {
 
  private:
   void free() noexcept {
-    if (capacity_ > kInside) delete[] outside_;
+    if (capacity_ > kInside) std::allocator<T>().deallocate(outside_, capacity_);
   }
   /// This list has no memory of its own.
   void take(SmallList& other) noexcept {
     size_ = std::exchange(other.size_, 0);
     capacity_ = std::exchange(other.capacity_, kInside);
     if (capacity_ > kInside) outside_ = other.outside_;
-    else std::copy_n(other.inside_, size_, inside_);
+    else std::uninitialized_copy_n(other.inside_, size_, inside_);
   }
   void reserve(std::uint32_t count) {
     if (count <= capacity_) return;
     const std::uint32_t capacity = std::max(count, 2 * capacity_);
-    T* const larger = new T[capacity];
-    std::copy_n(data(), size_, larger);
+    T* const larger = std::allocator<T>().allocate(capacity);
+    std::uninitialized_copy_n(data(), size_, larger);
     free();
     outside_ = larger;
     capacity_ = capacity;

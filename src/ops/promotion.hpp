@@ -5,15 +5,15 @@
 #include <string>
 
 #include <damo/error.hpp>
+#include <damo/graph_lists.hpp>
 
-#include "graph/base/short_list.hpp"
 #include "ops/comparisons.hpp"
 #include "ops/rows.hpp"
 
 namespace damo {
 
 /// The usual row has so few that a call on Arrays asks for no memory.
-using Promotables = ShortList<Promotable, 8>;
+using Promotables = SmallList<Promotable, 8>;
 
 /// A weak integer that its dtype cannot hold would wrap in silence.
 template <class Operand>

@@ -3,9 +3,9 @@
 #include <vector>
 
 #include <damo/array_math.hpp>
+#include <damo/graph_lists.hpp>
 
 #include "graph/base/counted.hpp"
-#include "graph/base/short_list.hpp"
 #include "ops/both_worlds.hpp"
 #include "ops/eager/kernels.hpp"
 #include "ops/eager/overlap.hpp"
@@ -43,7 +43,7 @@ Shape space_of(std::string_view name, Operands inputs) {
       same &= input.array().shape() == *one;
   }
   if (same) return *one;
-  ShortList<Shape, 4> shapes;
+  SmallList<Shape, 4> shapes;
   for (const ArrayOperand& input : inputs) {
     if (!input.is_number()) shapes.push_back(input.array().shape());
   }
@@ -62,7 +62,7 @@ Shape space_of(std::string_view name, Operands inputs) {
 struct Plan {
   Device device;
   DType result;
-  ShortList<EagerInput, 4> inputs;
+  SmallList<EagerInput, 4> inputs;
 
   Plan(const ElementwiseRow& row, Operands operands) : device(device_of(row.name, operands)) {
     asked_at_once(row.name, [&] { look_at(row, operands); }, operands);

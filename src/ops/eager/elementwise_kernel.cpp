@@ -116,7 +116,7 @@ void ElementwiseKernel::Data::launch(Backend& backend, std::span<const Array> ar
     layout.dense.push_back(is_dense);
     all_dense &= is_dense;
   }
-  ShortList<ArrayLayout, 8> strided;
+  SmallList<ArrayLayout, 8> strided;
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     if (!layout.dense[i]) strided.push_back({&arrays[i].shape(), &arrays[i].strides()});
   }
@@ -125,7 +125,7 @@ void ElementwiseKernel::Data::launch(Backend& backend, std::span<const Array> ar
   const std::int64_t size = space.size();
   layout.wide = size >= kNarrowLimit - kBlock * kMostNeighbours;
   if (all_dense && !layout.wide && backend.kind() == DeviceKind::kCuda) layout.width = width(arrays);
-  ShortList<std::uint64_t, 32> block;  // members of eight bytes
+  SmallList<std::uint64_t, 32> block;  // members of eight bytes
   const auto put = [&block](const auto& values) {
     for (const std::int64_t value : values) block.push_back(static_cast<std::uint64_t>(value));
   };

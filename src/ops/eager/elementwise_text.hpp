@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
+#include <damo/graph_lists.hpp>
 #include <damo/source_text.hpp>
 
-#include "graph/base/short_list.hpp"
 #include "ops/raw_parameter.hpp"
 
 namespace damo {
@@ -20,7 +20,7 @@ struct ElementwiseSnippet {
 struct SnippetLayout {
   int rank = 0;             ///< of the space that strided arrays share; 0: none is strided, or there is one element
   bool wide = false;        ///< positions need 64 bits: a grid-stride loop
-  ShortList<char, 8> dense;  ///< array by array: a pointer; else the address of element i, made from its strides
+  SmallList<char, 8> dense;  ///< array by array: a pointer; else the address of element i, made from its strides
   /// Neighbouring elements a thread. More than 1: all arrays are dense, aligned to that many elements, and outputs
   /// share memory with nothing, so that the compiler joins loads and stores to vectors.
   int width = 1;

@@ -168,7 +168,7 @@ SnippetArguments::SnippetArguments(const std::string& kernel, std::span<const Ra
 }
 
 Shape common_shape(const std::string& kernel, std::span<const Array> arrays) {
-  ShortList<Shape, 4> shapes;
+  SmallList<Shape, 4> shapes;
   for (const Array& array : arrays) shapes.push_back(array.shape());
   try {
     return broadcast_shapes(shapes);

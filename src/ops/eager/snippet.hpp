@@ -11,9 +11,9 @@
 #include <vector>
 
 #include <damo/array_operand.hpp>
+#include <damo/graph_lists.hpp>
 #include <damo/source_text.hpp>
 
-#include "graph/base/short_list.hpp"
 #include "runtime/exec/array_lists.hpp"
 #include "runtime/kernel/line_directive.hpp"
 #include "ops/raw_parameter.hpp"
@@ -47,7 +47,7 @@ std::string without_elements(std::string_view text, std::span<const RawParameter
 /// arrays on several devices.
 struct SnippetArguments {
   std::vector<Array> arrays;     ///< in order of the pointer parameters
-  ShortList<Scalar, 8> numbers;  ///< in order of the others, of their dtypes
+  SmallList<Scalar, 8> numbers;  ///< in order of the others, of their dtypes
   Backend* backend = nullptr;
 
   SnippetArguments(const std::string& kernel, std::span<const RawParameter> parameters,
