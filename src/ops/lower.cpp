@@ -5,6 +5,7 @@
 
 #include "ops/elementwise_op.hpp"
 #include "ops/number_arguments.hpp"
+#include "ops/reductions.hpp"
 
 namespace damo {
 namespace {

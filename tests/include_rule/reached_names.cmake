@@ -1,9 +1,9 @@
-# Reports files of ROOT/src and ROOT/include that name a class or a constant of one of these headers and include none that declares it, neither themselves
-# nor through others. Builds that compile many files as one (DAMO_QUICK_BUILD, which CI has) do not notice: a neighbour's include serves them too.
+# Reports files of ROOT/src and ROOT/include that name a class or a constant, or call a function, of one of these headers and include none that declares it, neither
+# themselves nor through others. Builds that compile many files as one (DAMO_QUICK_BUILD, which CI has) do not notice: a neighbour's include serves them too.
 #
 # Asked are names that headers declare at the beginning of a line (class, struct, enum class and using of a name with a capital, inline constexpr of a
-# kName), and enumerators, that nothing else has: no class within a class, no parameter of a template, no file's own. What stands behind ., -> and ::
-# (but damo::) is a member of something else.
+# kName, a function), and enumerators, that nothing else has: no class within a class, no parameter of a template, no member, no variable, no file's own. What stands
+# behind ., -> and :: (but damo::) is a member of something else.
 cmake_policy(VERSION 3.25)
 
 file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/src/*.[ch]pp ${ROOT}/src/*.h ${ROOT}/include/damo/*.hpp)
@@ -58,6 +58,29 @@ foreach(file ${files})
     string(REGEX REPLACE ".*(k[A-Z][A-Za-z0-9_]*).*" "\\1" name "${declaration}")
     list(APPEND others ${name})
   endforeach()
+  # Functions at the margin: of headers, or a source's own.
+  string(REGEX MATCHALL "\n[A-Za-z_][A-Za-z0-9_:<>,*& ]*[ *&>][a-z][a-z0-9_]*\\(" functions "${code}")
+  foreach(declaration ${functions})
+    string(REGEX REPLACE ".*[^a-z0-9_]([a-z][a-z0-9_]*).$" "\\1" name "${declaration}")
+    if(file MATCHES "\\.hpp$")
+      list(APPEND declaring_${name} ${file})
+    else()
+      list(APPEND own_${file} ${name})
+    endif()
+  endforeach()
+  string(REGEX MATCHALL "auto [a-z][a-z0-9_]* =" closures "${code}")
+  foreach(declaration ${closures})
+    string(REGEX REPLACE "^auto ([a-z0-9_]+) =$" "\\1" name "${declaration}")
+    list(APPEND own_${file} ${name})
+  endforeach()
+  # Members, objects made in place, variables and parameters, which may be called as well.
+  string(REGEX MATCHALL "\n +[A-Za-z_][A-Za-z0-9_:<>,*& ]*[ *&>][a-z][a-z0-9_]*\\(|[A-Za-z0-9_>]&?&? [*&]*[a-z][a-z0-9_]*[,) ]" within "${code}")
+  foreach(declaration ${within})
+    if(NOT declaration MATCHES "(^|[ \n])(return|throw|else|case|co_return|co_await) ")
+      string(REGEX REPLACE ".*[^a-z0-9_]([a-z][a-z0-9_]*).$" "\\1" name "${declaration}")
+      list(APPEND others ${name})
+    endif()
+  endforeach()
   foreach(name ${others})
     set(is_ambiguous_${name} TRUE)
   endforeach()
@@ -70,7 +93,13 @@ foreach(file ${files})
     continue()  # texts of kernels
   endif()
   string(REGEX REPLACE "(\\.|->|::)[ \n]*[A-Za-z_][A-Za-z0-9_]*" "" code "${code_${file}}")
-  string(REGEX MATCHALL "[A-Za-z_][A-Za-z0-9_]*" words "${code}")
+  string(REGEX MATCHALL "[A-Z][A-Za-z0-9_]*|k[A-Z][A-Za-z0-9_]*|[A-Za-z_][A-Za-z0-9_]*\\(?" words "${code}")
+  if(file MATCHES "\\.cpp$")  # a header's templates may find functions by their arguments, where they are used
+    list(FILTER words INCLUDE REGEX "^k?[A-Z]|\\($")
+  else()
+    list(FILTER words INCLUDE REGEX "^k?[A-Z]")
+  endif()
+  list(TRANSFORM words REPLACE "\\($" "")
   list(REMOVE_DUPLICATES words)
   set(reached ${file})
   set(next ${file})
@@ -85,7 +114,7 @@ foreach(file ${files})
     set(next ${found})
   endwhile()
   foreach(word ${words})
-    if(NOT DEFINED declaring_${word} OR is_ambiguous_${word})
+    if(NOT DEFINED declaring_${word} OR is_ambiguous_${word} OR word IN_LIST own_${file})
       continue()
     endif()
     math(EXPR count "${count} + 1")

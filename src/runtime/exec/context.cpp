@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/array/array_layout.hpp"
 #include "runtime/exec/array_lists.hpp"
 #include "runtime/exec/call_plan.hpp"
 #include "runtime/exec/cell_access.hpp"
