@@ -38,6 +38,8 @@ TEST_F(EmulatedGpuOnCpu, IsTheDevice) {
   EXPECT_THAT(gpu_.properties().architecture, ::testing::AnyOf("sm_75", "sm_80", "sm_86"));
 }
 
+TEST_F(EmulatedGpuOnCpu, DrawsTheNumbersOfTheCpu) { EXPECT_EQ(RandomGenerator(7, gpu_).uniform({1003}).to_doubles(), RandomGenerator(7, cpu()).uniform({1003}).to_doubles()); }
+
 TEST_F(EmulatedGpuOnCpu, RunsGeneratedKernelsAndUsersAndReplays) {
   const Variable x = matrix("x");
   const Function f = function({x}, {softmax(tanh(x) * 2), cumsum(x, 1), sum(x, {0})}, {.device = gpu_});

@@ -25,6 +25,7 @@ __device__ inline void min_nan(float& z, float x, float y) { z = x != x || y != 
 __device__ inline void exp2_flushed(float& y, float x) { y = flushed(exp2f(flushed(x))); }
 __device__ inline void reciprocal_flushed(float& y, float x) { y = flushed(1.0f / flushed(x)); }
 __device__ inline void near_or_far(float& y, float magnitude, float x, float limit, float u) { if (!(magnitude >= limit)) y = fmaf(x, u, x); }
+__device__ inline void xor_of_three(unsigned& result, unsigned a, unsigned b, unsigned c) { result = a ^ b ^ c; }
 
 __device__ inline unsigned short half_bits(float x) { return __half_as_ushort(__float2half_rn(x)); }
 __device__ inline unsigned short brain_bits(float x) {
