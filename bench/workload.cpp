@@ -257,15 +257,7 @@ std::vector<Workload> workloads(DeviceKind kind) {
   return all;
 }
 
-Array random_array(const Shape& shape, Device device, unsigned seed) {
-  std::vector<float> values(static_cast<std::size_t>(shape.size()));
-  std::uint32_t state = seed * 2654435761u + 1;
-  for (float& value : values) {
-    state = state * 1664525u + 1013904223u;
-    value = static_cast<float>(state >> 8) * 0x1p-24f;
-  }
-  return Array::from(values, shape, device);
-}
+Array random_array(const Shape& shape, Device device, unsigned seed) { return RandomGenerator(seed, device).uniform(shape); }
 
 Variable twenty_ops(Variable z, const Variable& y) {
   for (int i = 0; i < 5; ++i) z = exp(-z * z) + y;
