@@ -38,7 +38,7 @@ void add(const std::string& name, Run run) {
 }
 void report(benchmark::State& state, const Timing& timing);
 
-void add_workloads(const std::vector<Target>& targets, Effort effort);  // NAME/DEVICE, NAME/DEVICE/unfused
+void add_workloads(const std::vector<Target>& targets, bool compositions_only, Effort effort);  // NAME/DEVICE, NAME/DEVICE/unfused
 void add_training(const std::vector<Target>& targets, Effort effort);   // adamw_300/DEVICE, adamw_300/DEVICE/unfused, adamw_300/DEVICE/guarded, lstm_step/DEVICE, ...
 void add_transformers(const std::vector<Target>& targets, Effort effort);  // gpt2_step/cuda
 void add_perceptrons(const std::vector<Target>& targets, Effort effort);  // mlp_step_b64/DEVICE, mlp_step_b8192/cuda, mlp_step_b8192_bf16/cuda, .../guarded
@@ -49,7 +49,7 @@ void add_cuda_c(const std::vector<Target>& targets, Effort effort);     // block
 void add_processes(const std::vector<Target>& targets);                 // process_start, first_call_fused20/DEVICE, ...
 void add_graph_work();                                                  // graph_work_N/null
 /// Of a GPU; filter: a regular expression for workloads.
-void show_schedules(const std::vector<Target>& targets, const std::string& filter, Effort effort);
+void show_schedules(const std::vector<Target>& targets, bool compositions_only, const std::string& filter, Effort effort);
 void add_large_graphs(const std::vector<Target>& targets);              // large_chain_1000000/DEVICE, ...
 
 }  // namespace damo::bench

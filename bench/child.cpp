@@ -95,24 +95,29 @@ void twenty_kernels(std::ostream& out, const std::string& name) {
       << "\n";
 }
 
+Workload workload_named(DeviceKind kind, const std::string& name) {
+  for (bool compositions_only : {false, true}) {
+    for (Workload& workload : workloads(kind, compositions_only)) {
+      if (workload.name == name) return std::move(workload);
+    }
+  }
+  throw std::runtime_error("no workload named " + name);
+}
+
 /// function() of a workload and its first result, with arrays and device ready and no kernel compiled.
 void cold_workload(std::ostream& out, const std::string& device_name, const std::string& name, bool fuse) {
   const Device device = ready(device_name);
-  for (const Workload& workload : workloads(device.kind())) {
-    if (workload.name != name) continue;
-    std::vector<Array> inputs;
-    for (const Shape& shape : workload.shapes) inputs.push_back(Array::full(shape, 0.5, workload.dtype_of(inputs.size()), device));
-    device.synchronize();
-    const auto start = Clock::now();
-    const Function function = workload.build(device, fuse);
-    out << "compile_s " << seconds_since(start) << "\n";
-    function.call(inputs);
-    device.synchronize();
-    out << "first_result_s " << seconds_since(start) << "\n";
-    if (cache_statistics(device).disk_hits != 0) throw std::runtime_error("the kernel cache was not empty");
-    return;
-  }
-  throw std::runtime_error("no workload named " + name);
+  const Workload workload = workload_named(device.kind(), name);
+  std::vector<Array> inputs;
+  for (const Shape& shape : workload.shapes) inputs.push_back(Array::full(shape, 0.5, workload.dtype_of(inputs.size()), device));
+  device.synchronize();
+  const auto start = Clock::now();
+  const Function function = workload.build(device, fuse);
+  out << "compile_s " << seconds_since(start) << "\n";
+  function.call(inputs);
+  device.synchronize();
+  out << "first_result_s " << seconds_since(start) << "\n";
+  if (cache_statistics(device).disk_hits != 0) throw std::runtime_error("the kernel cache was not empty");
 }
 
 /// function() of a large graph with no kernel compiled, the process's compiler opened before.

@@ -1,7 +1,8 @@
 // damo-bench: Damo's own workloads, timed by Google Benchmark's program. Beside its flags:
 //   --quick        shorter repeats
 //   --warm         no cold starts of the workloads
-//   --schedules[=REGEX]  instead of all that: which schedules of the workloads' kernels a GPU's launches measure, and what they choose
+//   --compositions  instead of all that: some 120 graphs of plain ops in two dtypes, beside the copy (minutes, and as long again with the unfused ones)
+//   --schedules[=REGEX]  instead of timing rows: which schedules of the workloads' kernels a GPU's launches measure, and what they choose
 //   --commit=TEXT  goes into the JSON's context
 // Kernels are compiled in a cache directory of this run. What is said of a cold compile was measured in processes of their own.
 #include <stdlib.h>
@@ -116,6 +117,7 @@ class CacheDirectory {
 int run(int count, char** arguments) {
   const bool quick = !take_flag(count, arguments, "quick").empty(), warm = !take_flag(count, arguments, "warm").empty();
   const std::string commit = take_flag(count, arguments, "commit");
+  const bool compositions_only = !take_flag(count, arguments, "compositions").empty();
   const std::string schedules = take_flag(count, arguments, "schedules");
   const CacheDirectory cache;
   const bool to_file = writes_file(count, arguments);
@@ -126,20 +128,22 @@ int run(int count, char** arguments) {
   Effort effort = quick ? Effort{0.05, 5} : Effort{};
   if (warm) effort.cold_starts = 0;
   if (!schedules.empty()) {
-    show_schedules(all, schedules == "yes" ? "softmax|norm|entropy|transpose|sum|argmax" : schedules, effort);
+    show_schedules(all, compositions_only, schedules == "yes" ? "softmax|norm|entropy|transpose|sum|argmax" : schedules, effort);
     return 0;
   }
-  add_workloads(all, effort);
-  add_training(all, effort);
-  add_transformers(all, effort);
-  add_perceptrons(all, effort);
-  add_launches(all, effort);
-  add_calls(all, effort);
-  add_eager(all, effort);
-  add_cuda_c(all, effort);
-  add_processes(all);
-  add_graph_work();
-  add_large_graphs(all);
+  add_workloads(all, compositions_only, effort);
+  if (!compositions_only) {
+    add_training(all, effort);
+    add_transformers(all, effort);
+    add_perceptrons(all, effort);
+    add_launches(all, effort);
+    add_calls(all, effort);
+    add_eager(all, effort);
+    add_cuda_c(all, effort);
+    add_processes(all);
+    add_graph_work();
+    add_large_graphs(all);
+  }
   PlainNames<benchmark::ConsoleReporter> display(benchmark::ConsoleReporter::OO_None);
   PlainNames<benchmark::JSONReporter> file;
   benchmark::RunSpecifiedBenchmarks(&display, to_file ? &file : nullptr);

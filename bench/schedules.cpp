@@ -37,11 +37,11 @@ bool is_settled(const ScheduleTrials& trials) {
 
 }  // namespace
 
-void show_schedules(const std::vector<Target>& targets, const std::string& filter, Effort effort) {
+void show_schedules(const std::vector<Target>& targets, bool compositions_only, const std::string& filter, Effort effort) {
   for (const Target& target : targets) {
     if (target.device.kind() != DeviceKind::kCuda) continue;
     const std::shared_ptr<ScheduleTrials> trials = ScheduleTrials::of(target.device.backend());
-    for (const Workload& work : workloads(target.device.kind())) {
+    for (const Workload& work : workloads(target.device.kind(), compositions_only)) {
       if (!work.graph || work.compiles || !std::regex_search(work.name, std::regex(filter))) continue;
       const std::vector<Array> inputs = work.inputs(target.device);
       trials->set_rules({.launches = 1 << 30, .keeps = false});

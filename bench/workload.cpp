@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "formulas.hpp"
+
 namespace damo::bench {
 namespace {
 
@@ -31,18 +33,8 @@ std::vector<Variable> adam(Variables v) {
   return {v[0] - 1e-3 * m / (sqrt(second) + 1e-8), m, second};
 }
 
-Variable softmax(const Variable& x) {
-  const Variable e = exp(x - max(x, 1, keepdims));
-  return e / sum(e, 1, keepdims);
-}
-
-/// Of x, weight and bias.
-Variable layer_norm(Variables v) {
-  const Variable centered = v[0] - mean(v[0], 1, keepdims);
-  return centered * rsqrt(mean(sqr(centered), 1, keepdims) + 1e-5) * v[1] + v[2];
-}
-
-Variable rms_norm(Variables v) { return v[0] * rsqrt(mean(sqr(v[0]), 1, keepdims) + 1e-5) * v[1]; }
+Variable layer_norm_of(Variables v) { return layer_norm(v[0], v[1], v[2]); }
+Variable rms_norm_of(Variables v) { return rms_norm(v[0], v[1]); }
 
 /// Of the norm's inputs, the last of which is the gradient by its result: the gradients by the others.
 template <Variable (*norm)(Variables)>
@@ -129,35 +121,47 @@ std::vector<Array> Workload::inputs(Device device) const {
   for (const Shape& shape : shapes) {
     const std::size_t i = arrays.size();
     const Array random = random_array(shape, device, static_cast<unsigned>(i));
-    arrays.push_back(dtype_of(i) == int32 ? astype(random * static_cast<double>(classes), int32) : astype(random, dtype_of(i)));
+    arrays.push_back(holds_classes(i) ? astype(astype(random * static_cast<double>(classes), int32), labels) : astype(random, dtype));
   }
   return arrays;
 }
 
-Function Workload::build(Device device, bool fuse) const {
+std::vector<Variable> Workload::variables() const {
   std::vector<Variable> inputs;
   for (const Shape& shape : shapes) {
     // An extent of 1 broadcasts, which the graph must know; the others it need not.
     Shape dims = shape;
-    for (std::int64_t& extent : dims) extent = extent == 1 ? 1 : kUnknown;
+    if (!knows_extents)
+      for (std::int64_t& extent : dims) extent = extent == 1 ? 1 : kUnknown;
     inputs.push_back(input({dtype_of(inputs.size()), dims}));
   }
+  return inputs;
+}
+
+Function Workload::build(Device device, bool fuse) const {
   Options options;
   options.fuse = fuse;
   options.device = device;
   options.name = name;
   options.tf32 = tf32;
   options.allow_unused_inputs = true;  // a gradient does not read the bias
+  const std::vector<Variable> inputs = variables();
   return function(inputs, graph(inputs), options);
 }
 
-std::vector<Workload> workloads(DeviceKind kind) {
+std::vector<Workload> workloads(DeviceKind kind, bool compositions_only) {
   const Sizes sizes =
       kind == DeviceKind::kCuda ? Sizes{1 << 27, 16384, 8192, 1 << 20, 8192, 4096} : Sizes{1 << 24, 4096, 4096, 1 << 16, 1024, 1024};
   const std::int64_t n = sizes.elements, r = sizes.rows, c = sizes.columns;
   const auto times = [](int arrays, std::int64_t elements) { return 4.0 * arrays * static_cast<double>(elements); };
+  const Workload copy{"copy", {{n}}, {}, times(2, n)};
+  if (compositions_only) {
+    std::vector<Workload> beside_copy = compositions(n);
+    beside_copy.insert(beside_copy.begin(), copy);
+    return beside_copy;
+  }
   std::vector<Workload> all{
-      {"copy", {{n}}, {}, times(2, n)},
+      copy,
       {"double", {{n}}, [](Variables v) -> std::vector<Variable> { return {v[0] * 2.0}; }, times(2, n)},
       {"axpby_tanh",
        {{n}, {n}},
@@ -181,20 +185,20 @@ std::vector<Workload> workloads(DeviceKind kind) {
        times(2, r * c)},
       {"adam", {{n / 2}, {n / 2}, {n / 2}, {n / 2}}, adam, times(7, n / 2)},
       {"sum_xy", {{n}, {n}}, [](Variables v) -> std::vector<Variable> { return {sum(v[0] * v[1])}; }, times(2, n)},
-      {"softmax_4k", {{n / 4096, 4096}}, [](Variables v) -> std::vector<Variable> { return {softmax(v[0])}; }, times(2, n)},
-      {"softmax_64k", {{n / 65536, 65536}}, [](Variables v) -> std::vector<Variable> { return {softmax(v[0])}; }, times(2, n)},
-      {"softmax_1k", {{n / 1000, 1000}}, [](Variables v) -> std::vector<Variable> { return {softmax(v[0])}; }, times(2, n)},
-      {"softmax_50257", {{n / 50257, 50257}}, [](Variables v) -> std::vector<Variable> { return {softmax(v[0])}; }, times(2, n)},
-      {"softmax_8191", {{n / 8191, 8191}}, [](Variables v) -> std::vector<Variable> { return {softmax(v[0])}; }, times(2, n)},
-      {"softmax_300", {{n / 300, 300}}, [](Variables v) -> std::vector<Variable> { return {softmax(v[0])}; }, times(2, n)},
-      {"softmax_262144", {{n / 262144, 262144}}, [](Variables v) -> std::vector<Variable> { return {softmax(v[0])}; }, times(2, n)},
-      {"layernorm_8k", {{r, c}, {c}, {c}}, [](Variables v) -> std::vector<Variable> { return {layer_norm(v)}; }, times(2, r * c)},
+      {"softmax_4k", {{n / 4096, 4096}}, [](Variables v) -> std::vector<Variable> { return {softmax(v[0], 1)}; }, times(2, n)},
+      {"softmax_64k", {{n / 65536, 65536}}, [](Variables v) -> std::vector<Variable> { return {softmax(v[0], 1)}; }, times(2, n)},
+      {"softmax_1k", {{n / 1000, 1000}}, [](Variables v) -> std::vector<Variable> { return {softmax(v[0], 1)}; }, times(2, n)},
+      {"softmax_50257", {{n / 50257, 50257}}, [](Variables v) -> std::vector<Variable> { return {softmax(v[0], 1)}; }, times(2, n)},
+      {"softmax_8191", {{n / 8191, 8191}}, [](Variables v) -> std::vector<Variable> { return {softmax(v[0], 1)}; }, times(2, n)},
+      {"softmax_300", {{n / 300, 300}}, [](Variables v) -> std::vector<Variable> { return {softmax(v[0], 1)}; }, times(2, n)},
+      {"softmax_262144", {{n / 262144, 262144}}, [](Variables v) -> std::vector<Variable> { return {softmax(v[0], 1)}; }, times(2, n)},
+      {"layernorm_8k", {{r, c}, {c}, {c}}, [](Variables v) -> std::vector<Variable> { return {layer_norm_of(v)}; }, times(2, r * c)},
       {"rmsnorm_1k",
        {{n / 1024, 1024}, {1024}},
-       [](Variables v) -> std::vector<Variable> { return {rms_norm(v)}; },
+       [](Variables v) -> std::vector<Variable> { return {rms_norm_of(v)}; },
        times(2, n)},
-      {"layernorm_gradient", {{r, c}, {c}, {c}, {r, c}}, gradients_of<layer_norm>, times(3, r * c)},
-      {"rmsnorm_gradient", {{n / 1024, 1024}, {1024}, {n / 1024, 1024}}, gradients_of<rms_norm>, times(3, n)},
+      {"layernorm_gradient", {{r, c}, {c}, {c}, {r, c}}, gradients_of<layer_norm_of>, times(3, r * c)},
+      {"rmsnorm_gradient", {{n / 1024, 1024}, {1024}, {n / 1024, 1024}}, gradients_of<rms_norm_of>, times(3, n)},
       {.name = "cross_entropy",
        .shapes = {{r, c}, {r}},
        .graph = [](Variables v) -> std::vector<Variable> { return {mean(cross_entropy(v[0], v[1]))}; },

@@ -1,5 +1,5 @@
 // The workloads of damo-bench: name, inputs, graph, and the least bytes that a call must move. bench/peers/ has the
-// same ones for other libraries under the same names; change both together.
+// same ones but the compositions for other libraries under the same names; change both together.
 #pragma once
 #include <functional>
 #include <span>
@@ -19,16 +19,25 @@ struct Workload {
   DType dtype = float32;                                                  ///< of the inputs but labels
   double operations = 0;                                                  ///< of matrix products: a multiplication and an addition each
   bool tf32 = false;
-  std::int64_t classes = 0;  ///< if not 0: the last input holds int32 labels below this number
+  std::int64_t classes = 0;    ///< if not 0: the last input holds labels below this number
+  DType labels = int32;        ///< their dtype
+  bool knows_extents = false;  ///< the graph is told all extents, not only which are 1
 
-  DType dtype_of(std::size_t input) const { return classes != 0 && input + 1 == shapes.size() ? int32 : dtype; }
+  bool holds_classes(std::size_t input) const { return classes != 0 && input + 1 == shapes.size(); }
+  DType dtype_of(std::size_t input) const { return holds_classes(input) ? labels : dtype; }
+  /// The graph's inputs.
+  std::vector<Variable> variables() const;
   /// Of random values.
   std::vector<Array> inputs(Device device) const;
   Function build(Device device, bool fuse) const;
 };
 
-/// Larger for a GPU, whose memory is faster.
-std::vector<Workload> workloads(DeviceKind kind);
+/// What damo-bench times, or with compositions_only those beside the copy. Larger for a GPU, whose memory is faster.
+std::vector<Workload> workloads(DeviceKind kind, bool compositions_only);
+
+/// Some 120 graphs of plain ops on arrays of about so many elements, in float32 and in bfloat16 (NAME_bf16). Where a graph must read so many whole rows, images or channels of fixed
+/// extents, at least one: up to 2^23 elements. Their bytes: all inputs and results once, and what has to be read again.
+std::vector<Workload> compositions(std::int64_t elements);
 
 /// Uniform in [0, 1), the same at each run.
 Array random_array(const Shape& shape, Device device, unsigned seed);

@@ -46,9 +46,9 @@ void run(benchmark::State& state, const Workload& workload, const Target& target
 
 }  // namespace
 
-void add_workloads(const std::vector<Target>& targets, Effort effort) {
+void add_workloads(const std::vector<Target>& targets, bool compositions_only, Effort effort) {
   for (const Target& target : targets) {
-    for (const Workload& workload : workloads(target.device.kind())) {
+    for (const Workload& workload : workloads(target.device.kind(), compositions_only)) {
       const std::string name = workload.name + "/" + target.name;
       add(name, [=](benchmark::State& state) { run(state, workload, target, true, effort); });
       if (!workload.graph) continue;
