@@ -30,7 +30,8 @@ DAMO_MATH ExpSplitDouble exp_split(double x, double low, double bias) {
   return {r, (high - r) + small, bits(sum)};
 }
 
-// p * 2^n for n in [-2044, 2046], where sum holds n + 2046 in its low bits.
+// p * 2^n for n in [-2044, 2046], where sum holds n + 2046 in its low bits; 0 for n = -2046, as of floats.
+constexpr double kNothingDouble = -1418.0;
 DAMO_MATH double scale_twice(double p, u64 sum) {
   const u64 half = sum >> 1;
   return p * as_double(half << 52) * as_double((sum - half) << 52);
@@ -38,7 +39,7 @@ DAMO_MATH double scale_twice(double p, u64 sum) {
 
 // e^(x + low), low a correction below the last bit of x.
 DAMO_MATH double exp_of_sum(double x, double low) {
-  const ExpSplitDouble s = exp_split(at_least(at_most(x, 710.0), -746.0), low, 2046.0);
+  const ExpSplitDouble s = exp_split(at_least(at_most(x, 710.0), kNothingDouble), low, 2046.0);
   const double tail = madd(s.r * s.r, exp_tail(s.r), s.rest);
   return scale_twice(1.0 + (s.r + tail), s.sum);
 }
@@ -111,7 +112,7 @@ DAMO_MATH double log1p_of_sum(double x, double low) {
 DAMO_MATH double exp(double x) { return math::exp_of_sum(x, 0.0); }
 
 DAMO_MATH double exp2(double x) {
-  const double y = math::at_least(math::at_most(x, 1025.0), -1076.0);
+  const double y = math::at_least(math::at_most(x, 1025.0), -2046.0);
   const double sum = y + (math::kRounderDouble + 2046.0);
   const double r = y - (sum - (math::kRounderDouble + 2046.0));
   const double q = math::horner(r, 0x1.62e42fefa39efp-1, 0x1.ebfbdff82c58fp-3, 0x1.c6b08d704a0cfp-5, 0x1.3b2ab6fba4e5fp-7,

@@ -23,8 +23,12 @@ DAMO_MATH ExpSplit exp_split(float x, float bias) {
   return {madd(n, -0x1.7f7d1cp-20f, madd(n, -0x1.62e4p-1f, x)), bits(sum)};
 }
 
-// p * 2^n for n in [-250, 254], where sum holds n + 254 in its low bits. Two factors, since 2^n itself may be
+// p * 2^n for n in [-250, 254], where sum holds n + 254 in its low bits; 0 for n = -254. Two factors, since 2^n itself may be
 // out of range while p * 2^n is a denormal or just below the largest float.
+//
+// kNothing: of this and less e^x is 0 so, where factors are 0. A product of powers of 2 would be 0 too, by an underflow that takes a processor as long as 10 or 100
+// other products, and masks make many of them, as e^-inf.
+constexpr float kNothing = -176.0f;
 DAMO_MATH float scale_twice(float p, u32 sum) {
   const u32 half = sum >> 1;
   return p * as_float(half << 23) * as_float((sum - half) << 23);
@@ -32,7 +36,7 @@ DAMO_MATH float scale_twice(float p, u32 sum) {
 
 // e^-|x|, the polynomial one degree longer than exp's: half an ulp and a little.
 DAMO_MATH float exp_below_one(float x) {
-  const ExpSplit s = exp_split(-at_most(magnitude(x), 105.0f), 254.0f);
+  const ExpSplit s = exp_split(-at_most(magnitude(x), -kNothing), 254.0f);
   const float p = in_pairs(s.r, s.r * s.r, 1.0f, 0x1.fffffcp-2f, 0x1.555492p-3f, 0x1.5558fp-5f, 0x1.1239e4p-7f, 0x1.6a25dp-10f);
   return scale_twice(madd(s.r, p, 1.0f), s.sum);
 }
@@ -86,7 +90,7 @@ DAMO_MATH LogParts log_parts(float x, float whole_rate, float rate_low) {
 }  // namespace math
 
 DAMO_MATH float exp(float x) {
-  const math::ExpSplit s = math::exp_split(math::at_least(math::at_most(x, 89.0f), -105.0f), 254.0f);
+  const math::ExpSplit s = math::exp_split(math::at_least(math::at_most(x, 89.0f), math::kNothing), 254.0f);
   // The shortest polynomial that stays within 2 ulp. The first of the two factors (scale_twice) goes in before the
   // last step, which makes the chain of dependent operations one shorter.
   const float p = math::in_pairs(s.r, s.r * s.r, 0x1.ffffecp-1f, 0x1.fffd9ap-2f, 0x1.555d8ep-3f, 0x1.5746cp-5f, 0x1.0eb744p-7f);
@@ -96,7 +100,7 @@ DAMO_MATH float exp(float x) {
 }
 
 DAMO_MATH float exp2(float x) {
-  const float y = math::at_least(math::at_most(x, 129.0f), -152.0f);
+  const float y = math::at_least(math::at_most(x, 129.0f), -254.0f);
   const float sum = y + (math::kRounder + 254.0f);
   const float r = y - (sum - (math::kRounder + 254.0f));
   const float p = math::horner(r, 0x1.62e43p-1f, 0x1.ebfbdcp-3f, 0x1.c6aee8p-5f, 0x1.3b2d4ep-7f, 0x1.5f3e8p-10f, 0x1.41fb94p-13f);
