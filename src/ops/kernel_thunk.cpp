@@ -1,14 +1,18 @@
 #include "ops/kernel_thunk.hpp"
 
 #include <algorithm>
+#include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include <damo/thunk.hpp>
+#include "ops/copies_first.hpp"
 #include "ops/fused_op.hpp"
 #include "ops/lower.hpp"
 #include "ops/reductions.hpp"
+#include "runtime/array/copy_kernel.hpp"
 #include "runtime/exec/version_table.hpp"
 #include "runtime/kernel/dialect.hpp"
 #include "runtime/kernel/spec_kernel.hpp"
@@ -74,8 +78,13 @@ class KernelThunk {
   };
   struct Bound {
     std::vector<Launch> launches;
-    std::vector<std::size_t> between;  ///< offsets of the values between the kernels, of which there is one a row or less, in memory that is theirs during a call
+    std::vector<std::size_t> between;  ///< offsets of the values between the kernels, of which there is one a row or less, and of copies, in memory that is theirs during a call
     std::size_t between_bytes = 0;
+
+    void add_between(std::int64_t elements, std::size_t bytes) {
+      between.push_back(between_bytes);
+      between_bytes += WorkspacePieces::rounded(static_cast<std::size_t>(elements) * bytes);
+    }
   };
 
   /// Whether the joins across rows are a kernel of their own. Without rows there are results all the same.
@@ -149,11 +158,33 @@ class KernelThunk {
     Bound bound;
     std::vector<int> parameters(cells_.size());
     for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i] = static_cast<int>(i);
+    std::vector<ArrayLayout> arrays = layouts();
+    bool is_whole = true;
+    std::list<Strides> in_order;  // of copies
+    if (kernel_.spec().reduces() && dialect.copies_first()) {
+      for (int input : copies_first(kernel_.spec(), space, arrays)) is_whole &= bind_copy(bound, parameters, arrays[static_cast<std::size_t>(input)], input, in_order.emplace_back(), want);
+    }
     bound.launches.push_back({BoundKernel(kernel_, numbers_), std::move(parameters)});
-    if (!bound.launches[0].kernel.bind(space, layouts(), in_place_, reduced_axes_, want)) return {};
-    bound.launches[0].kernel.set_flag(flag_);
-    set_sizes(bound.launches[0]);
+    Launch& last = bound.launches.back();
+    is_whole &= last.kernel.bind(space, arrays, in_place_, reduced_axes_, want);
+    last.kernel.set_flag(flag_);
+    set_sizes(last);
+    if (!is_whole) return {};
     return bound;
+  }
+
+  /// A copy in C order of an input, which becomes the kernel's.
+  bool bind_copy(Bound& bound, std::vector<int>& parameters, ArrayLayout& array, int input, Strides& in_order, const WantKernel* want) {
+    const std::size_t bytes = itemsize(cells_[static_cast<std::size_t>(input)]->dtype());
+    std::shared_ptr<SpecKernel>& copy = copies_[bytes];
+    if (!copy) copy = std::make_shared<SpecKernel>(copy_spec(bytes), kernel_.backend());
+    in_order = contiguous_strides(*array.shape);
+    const ArrayLayout both[] = {array, {array.shape, &in_order}};
+    parameters[static_cast<std::size_t>(input)] = static_cast<int>(cells_.size() + bound.between.size());
+    bound.launches.push_back({BoundKernel(*copy), {input, parameters[static_cast<std::size_t>(input)]}});
+    bound.add_between(array.shape->size(), bytes);
+    array = both[1];
+    return bound.launches.back().kernel.bind(*array.shape, both, false, 0, want);
   }
 
   /// All parts go over the whole's space.
@@ -162,10 +193,7 @@ class KernelThunk {
     bool is_whole = true;
     const Shape row = reduced_shape(space, reduced_axes_, true);
     const Strides row_strides = contiguous_strides(row);
-    for (const TensorType& type : plan.between) {
-      bound.between.push_back(bound.between_bytes);
-      bound.between_bytes += WorkspacePieces::rounded(static_cast<std::size_t>(row.size()) * itemsize(type.dtype));
-    }
+    for (const TensorType& type : plan.between) bound.add_between(row.size(), itemsize(type.dtype));
     for (const Part& part : plan.parts) {
       std::vector<ArrayLayout> arrays;
       for (int parameter : part.parameters) {
@@ -229,6 +257,7 @@ class KernelThunk {
   bool in_place_;  // an output may have an input's memory
   const void* flag_;      // of guarded outputs
   Plan passes_, across_;  // empty until they are needed
+  std::map<std::size_t, std::shared_ptr<SpecKernel>> copies_;  // by the bytes of an item, likewise
 };
 
 }  // namespace

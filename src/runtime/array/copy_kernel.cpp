@@ -5,20 +5,21 @@
 #include "runtime/kernel/eager_kernel.hpp"
 
 namespace damo {
-namespace {
 
-KernelSpec copy_of(DType bits) {
+KernelSpec copy_spec(std::size_t bytes) {
   KernelSpec spec;
   spec.name = "copy";
-  spec.inputs = spec.outputs = {bits};
+  spec.inputs = spec.outputs = {bytes == 1 ? uint8 : bytes == 2 ? uint16 : bytes == 4 ? uint32 : uint64};
   spec.stores = {0};
   return spec;
 }
 
-/// A device's, until it is reset. Bits are moved, so one kernel serves all dtypes of a size.
+namespace {
+
+/// A device's, until it is reset.
 class CopyKernels final : public Companion {
  public:
-  explicit CopyKernels(Backend& backend) : kernels_{{{copy_of(uint8), backend}, {copy_of(uint16), backend}, {copy_of(uint32), backend}, {copy_of(uint64), backend}}} {}
+  explicit CopyKernels(Backend& backend) : kernels_{{{copy_spec(1), backend}, {copy_spec(2), backend}, {copy_spec(4), backend}, {copy_spec(8), backend}}} {}
   EagerKernel& of_size(std::size_t bytes) { return kernels_[bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3]; }
 
  private:

@@ -152,6 +152,8 @@ class CpuDialect final : public Dialect {
     return classify_reducing(geometry).form == Form::kRows && geometry.reduced.count * static_cast<std::int64_t>(across_bytes(spec)) <= kBytesHeld;
   }
 
+  bool copies_first() const override { return true; }
+
   std::string emit(const KernelSpec& spec, const Layout& layout) const override {
     if (layout.form == Form::kElements) return CpuEmitter(spec, layout).emit();
     return spec.scans() ? CpuScanEmitter(spec, layout).emit() : CpuReducingEmitter(spec, layout).emit();

@@ -57,6 +57,8 @@ class Dialect {
   virtual bool prefers_passes(const KernelSpec&, const Geometry&, const Processors&) const { return false; }
   /// Whether one kernel both goes through the rows and joins across them; else split_across.
   virtual bool joins_across(const KernelSpec&, const Geometry&, const Processors&) const { return false; }
+  /// Whether inputs of kernels that reduce are copied first where they lie across the other arrays (ops/copies_first.hpp), as nothing turns them around within such a kernel.
+  virtual bool copies_first() const { return false; }
   /// extern "C" kernels of these names (entry_names), each taking one struct (ArgumentBlock) by value.
   virtual std::string emit(const KernelSpec& spec, const Layout& layout) const = 0;
   virtual Work work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, const Processors& processors) const = 0;
