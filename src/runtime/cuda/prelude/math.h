@@ -179,8 +179,20 @@ DAMO_MATH double sigmoid(double x) {
   return (x < 0.0 ? e : 1.0) / (1.0 + e);
 }
 
-// log(1 + e^x) = max(x, 0) + log1p(e^-|x|); a NaN passes through the exponential.
-DAMO_MATH float softplus(float x) { return fmaxf(x, 0.0f) + ::log1p(::exp(-fabsf(x))); }
+// log(1 + e^x) = max(x, 0) + log1p(e) with e = e^-|x|; a NaN passes through the exponential. As e is between 0 and 1, log1p(e) is e + e^2 P(e), 10 instructions where
+// CUDA's log1p, which knows nothing of e, takes 30 and a branch: binary cross entropy of 16-bit floats waited for them. softplus(x) and softplus(-x) share all but the maximum.
+DAMO_MATH float softplus(float x) {
+  const float e = ::exp(-fabsf(x));
+  float p = fmaf(e, -0x1.e20338p-9f, 0x1.666822p-6f);
+  p = fmaf(e, p, -0x1.f31190p-5f);
+  p = fmaf(e, p, 0x1.c396dcp-4f);
+  p = fmaf(e, p, -0x1.3edd36p-3f);
+  p = fmaf(e, p, 0x1.94fa68p-3f);
+  p = fmaf(e, p, -0x1.ff7d72p-3f);
+  p = fmaf(e, p, 0x1.55527ep-2f);
+  p = fmaf(e, p, -0.5f);
+  return fmaxf(x, 0.0f) + fmaf(e * e, p, e);
+}
 DAMO_MATH double softplus(double x) { return ::fmax(x, 0.0) + ::log1p(::exp(-::fabs(x))); }
 
 }  // namespace damo
