@@ -266,17 +266,20 @@ void CudaReducingEmitter::emit_load(int i) {
   else line("        " + vector);
 }
 
-/// A loop over a thread's vectors u at `at`, those of the row alone.
+/// A loop over a thread's vectors u at `at`, those of the row alone. Of columns of 16-bit floats what would be beyond the last row is that row again, which is not joined: behind a branch they would be
+/// taken out of their words, and so waited for, before the next vector is asked for.
 void CudaReducingEmitter::emit_loads(const std::vector<int>& inputs, const std::string& at) {
   if (inputs.empty()) return;
   const auto loop = [&](const auto& load) {
-    line("#pragma unroll\n      for (int u = 0; u < " + number(layout_.items) + "; ++u) {\n        const place at = " + at + ";");
-    if (layout_.ends != Ends::kTiles) line("        if (!(" + inside("", "at < end") + ")) continue;");
+    const bool guarded = layout_.ends != Ends::kTiles, is_short = std::any_of(inputs.begin(), inputs.end(), [this](int i) { return spec_.element_bytes(i) < 4; });
+    const bool clamped = guarded && is_short && !rows() && !layout_.whole;
+    line("#pragma unroll\n      for (int u = 0; u < " + number(layout_.items) + "; ++u) {\n        const place " + (clamped ? "own_at = " + at + ", at = own_at < end ? own_at : end - 1;" : "at = " + at + ";"));
+    if (guarded && !clamped) line("        if (!(" + inside("", "at < end") + ")) continue;");
     for (int i : inputs) load(i);
     line("      }");
   };
   std::string inner;
-  const bool is_wanted = layout_.whole || layout_.lanes <= 32;  // of a longer row's many vectors two are nothing
+  const bool is_wanted = layout_.whole || layout_.lanes <= 32 || std::any_of(inputs.begin(), inputs.end(), [this](int i) { return spec_.element_bytes(i) < 4; });  // of longer rows of whole words two vectors are nothing
   for (int i : inputs) {
     if (is_wanted && reaches(i)) inner += (inner.empty() ? "inner" : " && inner") + number(i);
   }
@@ -357,7 +360,8 @@ void CudaReducingEmitter::emit_divisors(const Passes::Pass& pass) {
 std::string CudaReducingEmitter::call(int value) const {
   const auto names = [this](int input) { return name(input); };
   if (!divides_by_row(value)) return steps_.call(value, names);
-  return (is_only_stored_short(value) ? "divide_to_half(" : "divide(") + steps_.value_text(spec_.step_of(value).inputs[0], names) + ", d" + number(spec_.step_of(value).inputs[1]) + (is_row_value(spec_.step_of(value).inputs[1]) ? "[k])" : ")");
+  const char* const divides = is_only_stored_short(value) ? "divide_to_half(" : is_half(spec_.step_of(value).result) ? "divide_once(" : "divide(";
+  return divides + steps_.value_text(spec_.step_of(value).inputs[0], names) + ", d" + number(spec_.step_of(value).inputs[1]) + (is_row_value(spec_.step_of(value).inputs[1]) ? "[k])" : ")");
 }
 
 /// The row's values with which a pass compares the places of elements: a vector's are compared at once, and only where one of them may be it, one by one. Threads that have whole rows would

@@ -13,6 +13,7 @@ namespace damo {
 namespace {
 
 constexpr int kRowBytesInFlight = 128;             // of reads a thread: 256 threads have as much on their way as a multiprocessor needs
+constexpr int kElementsAnywhere = 32;                // a thread, at most, where rows begin anywhere: each is asked whether it lies in the row
 constexpr int kColumnBytesInFlight = 128, kColumnElements = 32;  // a thread, at most
 constexpr int kWordsHeld = 16;                  // registers of a thread that hold a row's elements, where a block holds it so
 constexpr int kOwnRegistersOfATile = 16;        // as kOwnRegisters, of a thread that holds a part of a tile
@@ -26,6 +27,7 @@ constexpr int kOwnRegistersAnywhere = 16;       // as kOwnRegisters, of those: s
 constexpr int kOwnRegistersInAWarp = 20;        // as kOwnRegisters, of 16-bit floats whose rows warps hold
 constexpr int kItemsInAWarp = 5;                // vectors of a thread of short rows: of fewer what lanes give each other is what a row takes
 constexpr int kLeastLanesInAWarp = 8;           // that read a line of the cache
+constexpr int kRegistersBesideShort = 16;       // as kOwnRegisters, of threads that want 16-bit floats again
 constexpr int kFewOwnRegisters = 20;            // as kOwnRegisters, of a thread that holds so little: what the compiler does with where it must
 constexpr std::int64_t kSmallestChunk = 4096;   // elements of a block of which there are several a row
 constexpr std::int64_t kMostChunks = 65535;     // the grid's second axis
@@ -43,6 +45,8 @@ constexpr std::int64_t kRowsToStay = 8;          // of each cluster: of fewer th
 constexpr int kMostAhead = 2;                    // rows
 constexpr std::size_t kSharedOfMeetings = 2048;  // bytes, of what threads and blocks give each other, beside the rows ahead
 constexpr int kBlocksOfColumns = 2;             // of each multiprocessor, which go over their columns several times: of fewer some wait too long
+constexpr int kBlocksOfShortColumns = 4;        // of each multiprocessor, which holds them all at once
+constexpr int kLeastShortVector = 4, kMostShortCost = 8;  // elements of such columns' vectors, and what may be done with each
 constexpr int kArraysOfResidents = 2;           // of a kernel that has so many
 constexpr int kThreadsAhead = 512, kLeastLanesAhead = 64;  // of a multiprocessor whose blocks join across rows and read ahead, and of such a block
 constexpr int kElementsAhead = 16;                         // of a row, of such a thread: more where kThreadsAhead lanes do not hold the row so
@@ -87,6 +91,21 @@ int words_wanted_again(const KernelSpec& spec, const Layout& layout) {
   return most;
 }
 
+/// Likewise bytes. The compiler keeps a bfloat16 as the float that it was made to for the first pass, of a float16 the half word.
+int bytes_wanted_again(const KernelSpec& spec, const Layout& layout) {
+  const Passes passes(spec, [](int, const Passes&) { return true; });
+  int most = 0;
+  for (std::size_t i = 1; i < passes.all().size(); ++i) {
+    int bytes = 4 * static_cast<int>(passes.all()[i].kept.size());
+    for (int input = 0; input < spec.input_count(); ++input) {
+      const bool again = std::any_of(passes.all().begin() + static_cast<std::ptrdiff_t>(i), passes.all().end(), [&](const Passes::Pass& pass) { return std::find(pass.inputs.begin(), pass.inputs.end(), input) != pass.inputs.end(); });
+      if (again && !passes.is_read_late(input) && is_moved(access_of(layout, input))) bytes += spec.parameter_dtype(input) == bfloat16 ? 4 : spec.element_bytes(input);
+    }
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
 /// Whether there are rows for all multiprocessors if each is a warp's.
 bool are_many(std::int64_t rows, const Processors& processors) { return rows / (kReducingBlock / 32) >= std::int64_t{32} * processors.count; }
 
@@ -104,11 +123,23 @@ int words_of_members(const KernelSpec& spec, const Layout& layout) {
   return words * layout.vector;
 }
 
+/// Whether what a thread has of a row from its first pass on is of fewer bytes than its registers: 16-bit floats, whatever a later pass reads beside them.
+bool holds_short(const KernelSpec& spec, const Layout& layout) {
+  const Passes passes(spec, [](int, const Passes&) { return true; });
+  int bytes = 0, words = 0;
+  for (int i = 0; i < spec.input_count(); ++i) {
+    if (!is_moved(access_of(layout, i)) || access_of(layout, i) == Access::kEveryRow || passes.is_read_late(i)) continue;
+    bytes += spec.element_bytes(i);
+    words += words_of(spec.parameter_dtype(i));
+  }
+  return bytes < 4 * words;
+}
+
 /// Lanes, items and cluster that hold a row; false if nothing does.
 bool hold_rows(const KernelSpec& spec, Layout& layout, const Geometry& geometry, std::int64_t length, const Processors& processors, const AskedRows& asked) {
   const int words = words_of_place(spec, layout) * layout.vector;  // of a vector
   const std::int64_t vectors = divide_up(length, layout.vector) + (layout.ends == Ends::kAnywhere ? 1 : 0);
-  const bool writes = writes_elements(spec), is_short = words > 0 && bytes_read(spec, layout) < 4 * words_of_place(spec, layout);
+  const bool writes = writes_elements(spec), is_short = words > 0 && (bytes_read(spec, layout) < 4 * words_of_place(spec, layout) || holds_short(spec, layout));
   const int most_alone = writes ? kLanesAlone : kLanesOfReaders;
   int lanes = 1, cluster = 1, held = !writes ? kWordsOfLongestRows : is_short ? kMostWordsHeld : kWordsHeld;
   // Of 16-bit floats a vector more, where most threads' last one is empty: two blocks of twice the lanes wait for each other.
@@ -143,6 +174,8 @@ bool hold_rows(const KernelSpec& spec, Layout& layout, const Geometry& geometry,
     const bool as_many = more_vectors > 0 && registers <= kRegisters / kResidentThreads;
     threads = as_many ? kResidentThreads : registers <= kRegisters / kFewerResidentThreads ? kFewerResidentThreads : 0;
   }
+  // What is spilled of 16-bit floats costs more than a block fewer.
+  if (is_short && kRegistersBesideShort + layout.items * layout.vector * bytes_wanted_again(spec, layout) / 4 > kRegisters / kResidentThreads) threads = std::min(threads, kFewerResidentThreads);
   layout.residents = asked.residents > 0 ? asked.residents : lanes > 32 ? threads / lanes : in_warps ? threads / kReducingBlock : 0;
   // More of a cluster's blocks hide its meetings, while the compiler has registers for it: with the addresses of more arrays, or structs that are joined, it spills.
   if (asked.residents == 0 && cluster > 1 && layout.residents > 0 && of_members == 0 && spec.parameter_count() <= kArraysOfResidents) layout.residents = std::max(layout.residents, kClustersResident * kLanesOfACluster / lanes);
@@ -276,11 +309,30 @@ void stay_across(const KernelSpec& spec, Layout& layout, const Geometry& geometr
 int items_of_pass(const KernelSpec& spec, const Layout& layout, std::int64_t length) {
   const std::int64_t each = std::int64_t{layout.lanes} * layout.vector, most = divide_up(length, each);
   const int bytes = kRowBytesInFlight - (layout.lanes == kMostLanes ? 4 * words_of_members(spec, layout) : 0);  // that have registers beside what is joined
-  const int wanted = static_cast<int>(std::clamp<std::int64_t>(bytes / (bytes_read(spec, layout) * layout.vector), 1, std::min<std::int64_t>(most, kMostItems)));
+  const std::int64_t at_once = layout.ends == Ends::kAnywhere ? std::max(kElementsAnywhere / layout.vector, 1) : kMostItems;
+  const int wanted = static_cast<int>(std::clamp<std::int64_t>(bytes / (bytes_read(spec, layout) * layout.vector), 1, std::min(most, at_once)));
   for (int items = wanted; items * 2 > wanted; --items) {
     if (length % (each * items) == 0) return items;
   }
   return wanted;
+}
+
+/// Lanes of a long row that nothing holds: of less than whole words as few as have all of it on its way at once, so that each joins many elements before it asks the others, while there are
+/// rows for all multiprocessors.
+int lanes_of_pass(const KernelSpec& spec, const Layout& layout, std::int64_t rows, std::int64_t length, const Processors& processors) {
+  const std::int64_t each = std::clamp(kRowBytesInFlight / (bytes_read(spec, layout) * layout.vector), 1, kMostItems) * layout.vector;
+  int lanes = kReducingBlock;
+  while (bytes_read(spec, layout) < 4 && lanes > 32 && lanes / 2 * each >= length && rows * (lanes / 2) / kReducingBlock >= std::int64_t{32} * processors.count) lanes /= 2;
+  return lanes;
+}
+
+/// Columns of 16-bit floats, or less, with which little is done: their blocks read a chunk in half the time, but join what its threads have of each column in the same.
+bool has_short_columns(const KernelSpec& spec, const Layout& layout) {
+  if (layout.form != Form::kColumns || layout.vector < kLeastShortVector || spec.cost() > kMostShortCost) return false;
+  for (int i = 0; i < spec.input_count(); ++i) {
+    if (is_moved(access_of(layout, i)) && (access_of(layout, i) != Access::kRow || spec.element_bytes(i) > 2)) return false;
+  }
+  return true;
 }
 
 /// Elements that a block's threads take together of each row.
@@ -362,7 +414,8 @@ Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& ge
       const bool many = are_many(outputs, processors);
       layout.lanes = lanes_in_a_warp(divide_up(length, layout.vector), many ? kItemsInAWarp : 1);
       if (goes_again(spec)) layout.lanes = kMostLanes;
-      else if (length > 32 * layout.vector && !(length <= kOneWarpRow && many)) layout.lanes = kReducingBlock;
+      else if (length > 32 * layout.vector && !(length <= kOneWarpRow && many)) layout.lanes = lanes_of_pass(spec, layout, outputs, length, processors);
+      if (asked.lanes > 0) layout.lanes = asked.lanes;
       layout.items = asked.items > 0 ? asked.items : items_of_pass(spec, layout, length);
     }
   }
@@ -417,7 +470,7 @@ Work reducing_cuda_work(const KernelSpec& spec, const Layout& layout, const Geom
     return work;
   }
   if (joins_in_one_pass(spec)) {
-    const std::int64_t wanted = std::int64_t{32} * processors.count;  // blocks that share the work evenly
+    const std::int64_t wanted = std::int64_t{has_short_columns(spec, layout) ? kBlocksOfShortColumns : 32} * processors.count;  // blocks that share the work evenly
     const std::int64_t smallest = std::max<std::int64_t>(kSmallestChunk * layout.lanes / threads / columns, 1);
     const std::int64_t most = std::min({divide_up(wanted, blocks), divide_up(length, smallest), kMostChunks});
     const std::int64_t tile = std::max<std::int64_t>(tile_of(layout), 32);  // chunks begin where a line of the cache does

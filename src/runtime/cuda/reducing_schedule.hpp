@@ -20,6 +20,8 @@
 //   rows that begin       their first and last vectors are read whole where the array goes on beside the row: element by element 16-bit floats, which share words, would be waited
 //   anywhere              for before the next vector is asked for (softmax of 1,001 bfloat16 columns on an H100: 564 us; 415, of which a copy takes 360). Of 16-bit floats a thread has a vector
 //                         more, of which most are empty: of 8,191 columns 256 lanes of 5 take 401 us, 512 of 3 take 535
+//   words wanted again    of 16-bit floats and what is made of them are more than half of the registers that 1,024 threads leave each: then 768 (smoothed cross entropy with its gradient, 8,192 bfloat16 columns: 264 us
+//                         with 29 registers spilled, 213). A bfloat16 stays in a register of its own once it was a float, two float16 in the one that was read
 //   short rows of 16-bit  up to five vectors of a thread, in as few lanes of a warp as hold the row so, 8 at least: what lanes give each other is a row's greatest cost. 768 threads are told to be
 //   floats                resident, else the compiler saves registers by reading one vector after the other. Where vectors are not whole but halves of them are, those are taken (softmax
 //                         of bfloat16 on an H100, a copy 185 us: of 100 columns 309 us, 193 so; of 200 216, 186; of 300 302, 184; of 301 310, 206; of 1,000 230, 185; of 1,004 220, 188)
@@ -38,8 +40,10 @@
 //   rows in pieces        of which the neighbours are few and the next row's beside them (means over axes 1 and 3 of 256 x 4096 x 32 x 4) are held as tiles likewise
 //   past that             each pass reads the row again; of columns in a kernel of its own, cut into chunks, where two blocks of columns for each multiprocessor are not there
 //
-// Reductions of one pass hold nothing: 128 bytes of a row a thread are on their way at a time, of columns too, and at most 32 elements. Of many short rows a thread has up to five
-// vectors too.
+// Reductions of one pass hold nothing: 128 bytes of a row a thread are on their way at a time, of columns too, and at most 32 elements of columns and of rows that begin anywhere. Of many short rows a thread has
+// up to five vectors too. Of 16-bit floats a row's bytes are half, but what a thread does besides is the same, and a multiprocessor's instructions are what they wait for: a long row has as few lanes as have all of
+// it on their way at once (argmax of 8,192 bfloat16 columns on an H100: 256 lanes, which join their values for longer than they read, 101 us, 128 90), and columns with which little is done have four blocks a
+// multiprocessor, all of which are there at once, in place of 32 that share the work evenly (sums over the middle axis of 256 x 512 x 1024: 105 us, 91).
 // Kernels that write no elements of a row hold 64 registers' worth with 128 lanes: many small blocks, of which some always read.
 // A kernel that joins across rows has as many blocks as may be resident, or a multiple of that if a block had more than kRowsHeld rows: each goes over
 // rows in turn, and holds a value for each place of the row and each join. It serves where a block, or a cluster, holds a row and shared memory those values; else the kernel is two

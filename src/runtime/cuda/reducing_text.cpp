@@ -150,18 +150,24 @@ template <int N> DAMO_FUNCTION bool holds(place at, i64 value) { return u32(plac
 )";
 
 // The reciprocal is rounded once; two corrections of the quotient by its exact remainder then give the quotient that is nearest
-// (Markstein 1990). A divisor without a reciprocal is scaled, with x; where the remainder is no number, or the quotient 0, there
-// is nothing to correct.
+// (Markstein 1990). A divisor without a reciprocal is scaled, with x, and of a negative one x has the sign: the remainder of an exact quotient is then 0, of which a
+// correction makes -0, and -0 added to a zero leaves its sign. Where the correction is no number the quotient is infinite, or none, and there is nothing to correct.
+// One correction errs by an ulp only where a quotient is nearly halfway between two floats: quotients that 16-bit floats have are exact.
 const char* const kCudaDivide = R"(struct Divisor { float value, reciprocal, scale; };
 DAMO_FUNCTION Divisor divisor(float y) {
-  const float scale = fabsf(y) < 1e-30f ? 18446744073709551616.0f : 1.0f, value = y * scale;
-  return Divisor{value, 1.0f / value, scale};
+  const float scale = fabsf(y) < 1e-30f ? 18446744073709551616.0f : 1.0f, value = fabsf(y) * scale;
+  return Divisor{value, 1.0f / value, copysignf(scale, y)};
 }
+DAMO_FUNCTION float corrected(float quotient, float x, const Divisor& d) { return fmaf(-fmaf(quotient, d.value, -x), d.reciprocal, quotient); }
 DAMO_FUNCTION float divide(float x, const Divisor& d) {
   x *= d.scale;
-  const float first = x * d.reciprocal, second = fmaf(fmaf(-first, d.value, x), d.reciprocal, first);
-  const float third = fmaf(fmaf(-second, d.value, x), d.reciprocal, second);
-  return ((first != 0.0f) & (fabsf(third) <= 3.402823466e38f)) ? third : first;
+  const float first = x * d.reciprocal, third = corrected(corrected(first, x, d), x, d);
+  return third == third ? third : first;
+}
+DAMO_FUNCTION float divide_once(float x, const Divisor& d) {
+  x *= d.scale;
+  const float first = x * d.reciprocal, second = corrected(first, x, d);
+  return second == second ? second : first;
 }
 DAMO_FUNCTION float divide_to_half(float x, const Divisor& d) { return x * d.scale * d.reciprocal; }
 )";

@@ -25,7 +25,7 @@ extern const char* const kCudaMeetings;
 extern const char* const kCudaOwnMaximum;
 /// is_place(at, value): whether the place of an element, in 32 bits, is that of 64, which a row's elements have in common; holds<N>(at, value): whether one of N places from there is.
 extern const char* const kCudaIsPlace;
-/// divide(x, divisor(y)): x / y to the last bit, for a y that divides many. In float. divide_to_half: within 2 ulp, for what is rounded to 16 bits.
+/// divide(x, divisor(y)): x / y to the last bit, for a y that divides many. In float. divide_once: to an ulp, and to the last bit where 16 bits hold the quotient; divide_to_half: within 2 ulp, for what is rounded to 16 bits.
 extern const char* const kCudaDivide;
 
 }  // namespace damo

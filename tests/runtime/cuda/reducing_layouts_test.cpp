@@ -34,6 +34,24 @@ TEST(CudaReducingLayouts, LaunchesOnceWhereABlockReadsARowInAFewTrips) {
   EXPECT_EQ(launches(1, 16384, 100), 2u) << "where elements are dear, several blocks compute them sooner";
 }
 
+TEST(CudaReducingLayouts, LetsThreadsJoinMoreOfSixteenBitFloats) {
+  const auto layout = [](DType dtype, const Shape& shape) {
+    KernelSpec spec = spec_of("sum", {sum_of(0)}, {1});
+    spec.inputs = {dtype};
+    spec.steps[0].join->bytes = 4;
+    const Shape kept = {shape[0], 1};
+    const Strides dense = contiguous_strides(shape), of_kept = contiguous_strides(kept);
+    const ArrayLayout arrays[] = {{&shape, &dense}, {&kept, &of_kept}};
+    return cuda_layout(spec, Geometry(shape, arrays, 2), {132, 8, 227 * 1024});
+  };
+  EXPECT_EQ(layout(float32, {16384, 8192}).lanes, 256);
+  for (DType dtype : {bfloat16, float16}) {
+    EXPECT_EQ(layout(dtype, {16384, 8192}).lanes, 128) << "which have a whole row on its way at once";
+    EXPECT_EQ(layout(dtype, {2048, 8192}).lanes, 256) << "of fewer rows multiprocessors would be idle";
+    EXPECT_EQ(layout(dtype, {2670, 50257}).items, 4) << "of rows that begin anywhere";
+  }
+}
+
 TEST(CudaReducingLayouts, GivesManyShortRowsFewLanesOfAWarp) {
   using Form = std::vector<int>;  // lanes, items, vector, residents
   const auto form = [](KernelSpec spec, DType dtype, const Shape& shape) {

@@ -552,6 +552,26 @@ TEST(CudaReducing, TakesRowsThatStayApartWhereLinesOfTheCacheBegin) {
   EXPECT_THAT(text({20000, 5001}), ::testing::AllOf(::testing::HasSubstr("const u32 shift = (u32(reinterpret_cast<u64>(r0) / sizeof(float)) + u32(begin)) & 3u;"), ::testing::HasSubstr("const bool inner0 = whole0 && a.length > 0 && i64(c0) * a.k0[0] >= i64(shift) && (a.kept[0] - 1 - c0) * a.k0[0] >= 3;")));
 }
 
+TEST(CudaReducing, CorrectsAQuotientOfSixteenBitsOnceWhereAnotherStepReadsIt) {
+  const auto text = [](DType dtype) {
+    KernelSpec spec = softmax_in_steps();
+    spec.inputs = spec.outputs = {dtype};
+    for (Step& step : spec.steps) step.compute = step.result = dtype;
+    const int quotient = spec.stores[0];
+    Step next = map("x0 * T(2)", {quotient});
+    next.compute = next.result = dtype;
+    spec.steps.push_back(next);
+    spec.stores = {quotient + 1};
+    const Shape shape = {5000, 1000};
+    const Strides dense = contiguous_strides(shape);
+    const ArrayLayout arrays[] = {{&shape, &dense}, {&shape, &dense}};
+    return cuda_dialect().emit(spec, cuda_layout(spec, Geometry(shape, arrays, 2), {132, 8, 227 * 1024}));
+  };
+  EXPECT_THAT(text(bfloat16), ::testing::HasSubstr("divide_once(v3, d4)"));
+  EXPECT_THAT(text(float16), ::testing::HasSubstr("divide_once(v3, d4)"));
+  EXPECT_THAT(text(float32), ::testing::HasSubstr("divide(v3, d4)"));
+}
+
 TEST(CudaReducing, DividesSixteenBitRowsByOneReciprocal) {
   for (DType dtype : {float16, bfloat16}) {
     KernelSpec spec = softmax_in_steps();
