@@ -16,6 +16,7 @@ template <int N, class T> DAMO_FUNCTION Vec<T, N> load(const T* p) {
   memcpy(&vector, word, 16);
   return vector;
 }
+template <int N, class T> DAMO_FUNCTION Vec<T, N> load_again(const T* p) { return *reinterpret_cast<const Vec<T, N>*>(p); }
 template <int N, class T> DAMO_FUNCTION void store(T* p, const Vec<T, N>& vector) {
   if constexpr (sizeof(T) * N == 16) {
     u32 word[4];
@@ -79,7 +80,7 @@ extern "C" __global__ void __launch_bounds__(128) damo_mul_add_tanh_mul_sub(cons
       const index c1 = at - q1 * a.extent[1];
       const index c0 = q1;
       x0[u] = load<4>(a.p0 + at);
-      x1[u] = load<4>(a.p1 + (offset(c0) * a.s1[0] + offset(c1)));
+      x1[u] = load_again<4>(a.p1 + (offset(c0) * a.s1[0] + offset(c1)));
     } else {
 #pragma unroll
       for (int k = 0; k < 4; ++k) {

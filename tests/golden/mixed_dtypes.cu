@@ -16,6 +16,7 @@ template <int N, class T> DAMO_FUNCTION Vec<T, N> load(const T* p) {
   memcpy(&vector, word, 16);
   return vector;
 }
+template <int N, class T> DAMO_FUNCTION Vec<T, N> load_again(const T* p) { return *reinterpret_cast<const Vec<T, N>*>(p); }
 template <int N, class T> DAMO_FUNCTION void store(T* p, const Vec<T, N>& vector) {
   if constexpr (sizeof(T) * N == 16) {
     u32 word[4];

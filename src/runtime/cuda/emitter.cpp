@@ -185,7 +185,7 @@ std::string CudaEmitter::vector_load(int i) const {
     case Access::kDense: return x + " = load<" + n + ">(" + pointer(i) + " + at);";
     case Access::kRow:
       if (spec_.is_ordinals(i)) return "for (int k = 0; k < " + n + "; ++k) " + x + ".e[k] = " + pointer(i) + "[" + offset(i, true) + " + k];";
-      return x + " = load<" + n + ">(" + pointer(i) + " + (" + offset(i, true) + "));";
+      return x + " = load_again<" + n + ">(" + pointer(i) + " + (" + offset(i, true) + "));";
     case Access::kRepeat: return "{ const " + stored(i) + " once = " + pointer(i) + "[" + offset(i, true) + "]; for (int k = 0; k < " + n + "; ++k) " + x + ".e[k] = once; }";
     default:
       return "for (int k = 0; k < " + n + "; ++k) " + x + ".e[k] = " + pointer(i) + "[" + offset(i, true) + " + k * a.s" + number(i) + "[" +

@@ -594,10 +594,8 @@ void CudaReducingEmitter::emit_passes() {
   }
 }
 
-/// Of columns one a thread.
 void CudaReducingEmitter::emit_finish() {
-  Layout single = layout_;
-  single.vector = 1;
+  const Layout single = finish_layout(layout_);
   CudaReducingEmitter finish(spec_, single);
   finish.begin(entry_names(spec_, layout_)[1]);
   finish.emit_row_start();
@@ -607,7 +605,7 @@ void CudaReducingEmitter::emit_finish() {
   for (int join : pass.joins) {
     const std::string n = number(join);
     finish.line("  Joined" + n + " j" + n + " = neutral" + n + "();");
-    finish.line("#pragma unroll 8\n  for (i64 k = lane; k < chunks; k += " + number(layout_.lanes) + ") j" + n + " = reduce" + n + "(j" + n + ", " + finish.partial("k") + ".j" + n + ");");
+    finish.line("#pragma unroll 8\n  for (i64 k = lane; k < chunks; k += " + number(single.lanes) + ") j" + n + " = reduce" + n + "(j" + n + ", " + finish.partial("k") + ".j" + n + ");");
   }
   finish.emit_across(pass.joins);
   finish.emit_row_values(pass.given, pass.row_steps);

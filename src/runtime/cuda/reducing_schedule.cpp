@@ -29,6 +29,8 @@ constexpr int kItemsInAWarp = 5;                // vectors of a thread of short 
 constexpr int kLeastLanesInAWarp = 8;           // that read a line of the cache
 constexpr int kRegistersBesideShort = 16;       // as kOwnRegisters, of threads that want 16-bit floats again
 constexpr int kFewOwnRegisters = 20;            // as kOwnRegisters, of a thread that holds so little: what the compiler does with where it must
+constexpr int kBlocksInChunks = 32, kBlocksOfWideColumns = 8;  // of each multiprocessor, of rows in chunks, and of columns whose vectors have so many bytes
+constexpr int kBytesOfWideColumns = 8;
 constexpr std::int64_t kSmallestChunk = 4096;   // elements of a block of which there are several a row
 constexpr std::int64_t kMostChunks = 65535;     // the grid's second axis
 constexpr int kLanesOfAMultiprocessor = 128;    // that compute at once
@@ -44,6 +46,7 @@ constexpr std::size_t kMostArraysAhead = 2;      // of blocks that stay
 constexpr std::int64_t kRowsToStay = 8;          // of each cluster: of fewer the last ones leave multiprocessors idle for too long
 constexpr int kMostAhead = 2;                    // rows
 constexpr std::size_t kSharedOfMeetings = 2048;  // bytes, of what threads and blocks give each other, beside the rows ahead
+constexpr double kBusyOfRows = 0.85;            // of multiprocessors, while each has a block that goes over a row several times, as often as that takes: of fewer too many wait for the last rows
 constexpr int kBlocksOfColumns = 2;             // of each multiprocessor, which go over their columns several times: of fewer some wait too long
 constexpr int kBlocksOfShortColumns = 4;        // of each multiprocessor, which holds them all at once
 constexpr int kLeastShortVector = 4, kMostShortCost = 8;  // elements of such columns' vectors, and what may be done with each
@@ -381,6 +384,12 @@ std::vector<int> arrays_ahead(const KernelSpec& spec, const Layout& layout) {
   }
   return arrays;
 }
+Layout finish_layout(Layout layout) {
+  if (layout.form == Form::kColumns && layout.vector > 1) layout.lanes = std::max(layout.lanes, kLanesOfFinish);
+  layout.vector = 1;
+  return layout;
+}
+
 int reducing_block(const Layout& layout) {
   if (layout.rows_each > 0) return kThreadsOfRuns;
   if (layout.beside > 0) return layout.lanes * layout.beside;
@@ -430,10 +439,11 @@ Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& ge
 bool prefers_cuda_passes(const KernelSpec& spec, const Geometry& geometry, const Processors& processors) {
   if (spec.scans() || !goes_again(spec) || geometry.count * geometry.reduced.count < kManyElements) return false;
   const Layout layout = classify_reducing(geometry);
-  if (layout.form == Form::kRows) return geometry.count * 2 < processors.count;
+  if (layout.form == Form::kRows && geometry.count * 2 < processors.count) return true;
   const Layout shared = share_cuda_rows(spec, layout, geometry, processors);
-  const std::int64_t blocks = divide_up(geometry.count, std::int64_t{reducing_block(shared)} / shared.lanes * shared.vector);
-  return !shared.whole && blocks < kBlocksOfColumns * processors.count;
+  if (shared.whole) return false;
+  if (layout.form == Form::kRows) return static_cast<double>(geometry.count) < kBusyOfRows * static_cast<double>(divide_up(geometry.count, processors.count) * processors.count);
+  return divide_up(geometry.count, std::int64_t{reducing_block(shared)} / shared.lanes * shared.vector) < kBlocksOfColumns * processors.count;
 }
 
 bool joins_cuda_across(const KernelSpec& spec, const Geometry& geometry, const Processors& processors) {
@@ -470,9 +480,11 @@ Work reducing_cuda_work(const KernelSpec& spec, const Layout& layout, const Geom
     return work;
   }
   if (joins_in_one_pass(spec)) {
-    const std::int64_t wanted = std::int64_t{has_short_columns(spec, layout) ? kBlocksOfShortColumns : 32} * processors.count;  // blocks that share the work evenly
+    // Blocks that share the work evenly. Of vectors of columns fewer have enough on their way, and each costs what its threads join and what the second kernel reads of it.
+    const bool has_short = has_short_columns(spec, layout), wide = !has_short && layout.form == Form::kColumns && layout.vector * bytes_read(spec, layout) >= kBytesOfWideColumns;
+    const std::int64_t wanted = std::int64_t{has_short ? kBlocksOfShortColumns : wide ? kBlocksOfWideColumns : kBlocksInChunks} * processors.count;
     const std::int64_t smallest = std::max<std::int64_t>(kSmallestChunk * layout.lanes / threads / columns, 1);
-    const std::int64_t most = std::min({divide_up(wanted, blocks), divide_up(length, smallest), kMostChunks});
+    const std::int64_t most = std::min({wide ? std::max<std::int64_t>(wanted / blocks, 1) : divide_up(wanted, blocks), divide_up(length, smallest), kMostChunks});
     const std::int64_t tile = std::max<std::int64_t>(tile_of(layout), 32);  // chunks begin where a line of the cache does
     work.chunk = divide_up(divide_up(length, std::max<std::int64_t>(most, 1)), tile) * tile;
     // The loss of a batch is a row that one block reads in a few trips, which take less than a second launch that joins its chunks.
@@ -487,7 +499,8 @@ Work reducing_cuda_work(const KernelSpec& spec, const Layout& layout, const Geom
   }
   work.launches.push_back({0, {{blocks * layout.cluster, work.chunks}, {threads}}});
   if (work.chunks == 1) return work;
-  work.launches.push_back({1, {{divide_up(geometry.count, slots)}, {threads}}});
+  const Layout finish = finish_layout(layout);
+  work.launches.push_back({1, {{divide_up(geometry.count, reducing_block(finish) / finish.lanes)}, {reducing_block(finish)}}});
   work.scratch_bytes = static_cast<std::size_t>(geometry.count * work.chunks) * partial_bytes(spec);
   return work;
 }

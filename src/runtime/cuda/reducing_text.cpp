@@ -2,8 +2,7 @@
 
 namespace damo {
 
-const char* const kCudaRows = R"(template <int N, class T> DAMO_FUNCTION Vec<T, N> load_again(const T* p) { return *reinterpret_cast<const Vec<T, N>*>(p); }
-template <class A> DAMO_FUNCTION A exchanged(const A& value, int mask) {
+const char* const kCudaRows = R"(template <class A> DAMO_FUNCTION A exchanged(const A& value, int mask) {
   u32 words[(sizeof(A) + 3) / 4] = {};
   memcpy(words, &value, sizeof(A));
 #pragma unroll

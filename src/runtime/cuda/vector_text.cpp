@@ -22,6 +22,9 @@ constexpr const char* kLoad = R"(template <int N, class T> DAMO_FUNCTION Vec<T, 
   return vector;
 }
 )";
+/// A vector that others read too stays in the caches.
+constexpr const char* kLoadAgain = R"(template <int N, class T> DAMO_FUNCTION Vec<T, N> load_again(const T* p) { return *reinterpret_cast<const Vec<T, N>*>(p); }
+)";
 constexpr const char* kStore = R"(template <int N, class T> DAMO_FUNCTION void store(T* p, const Vec<T, N>& vector) {
   if constexpr (sizeof(T) * N == 16) {
     u32 word[4];
@@ -44,7 +47,7 @@ DAMO_FUNCTION void wait_first() {}
 }  // namespace
 
 std::string cuda_head(const std::string& types) {
-  return kHead + types + kWait + kVector + kLoad + kStore;
+  return kHead + types + kWait + kVector + kLoad + kLoadAgain + kStore;
 }
 
 }  // namespace damo

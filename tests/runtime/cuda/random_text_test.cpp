@@ -145,6 +145,7 @@ std::string draws_as_cuda_c(std::string text) {
 DAMO_FUNCTION void wait_first() {}
 template <class T, int N> struct alignas(sizeof(T) * N & -(sizeof(T) * N)) Vec { T e[N]; };
 template <int N, class T> DAMO_FUNCTION Vec<T, N> load(const T* p) { return *reinterpret_cast<const Vec<T, N>*>(p); }
+template <int N, class T> DAMO_FUNCTION Vec<T, N> load_again(const T* p) { return *reinterpret_cast<const Vec<T, N>*>(p); }
 template <int N, class T> DAMO_FUNCTION void store(T* p, const Vec<T, N>& v) { *reinterpret_cast<Vec<T, N>*>(p) = v; }
 )");
   return text;

@@ -209,6 +209,23 @@ TEST(CudaReducingLayouts, HoldsTilesOfColumnsWhereABlockOrAClusterDoesAndElseTak
   EXPECT_FALSE(is_split({40000, 16})) << "so little that launches count";
 }
 
+TEST(CudaReducingLayouts, TakesAPassAfterTheOtherWhereRowsThatNothingHoldsWouldLeaveMultiprocessorsIdle) {
+  const Processors h100 = {132, 8, 227 * 1024};
+  const auto passes = [&](std::int64_t rows, std::int64_t length) {
+    const Shape shape = {rows, length};
+    const Strides lies = contiguous_strides(shape);
+    const ArrayLayout arrays[] = {{&shape, &lies}, {&shape, &lies}};
+    return prefers_cuda_passes(softmax_in_steps(), Geometry(shape, arrays, 2), h100);
+  };
+  EXPECT_TRUE(passes(65, 1000000));
+  EXPECT_FALSE(passes(128, 1000000));
+  EXPECT_TRUE(passes(134, 1000000)) << "two rows of the last round";
+  EXPECT_FALSE(passes(264, 1000000));
+  EXPECT_FALSE(passes(134, 100000)) << "clusters hold them";
+  EXPECT_TRUE(passes(1, 1 << 20));
+  EXPECT_FALSE(passes(1, (1 << 20) - 1)) << "a launch more takes longer";
+}
+
 TEST(CudaReducingLayouts, JoinsAcrossRowsInAsManyBlocksAsTheShapeAndTheGpuAsk) {
   const KernelSpec spec = norm_gradient();
   const auto work = [&](const Shape& shape, const Processors& processors) {
