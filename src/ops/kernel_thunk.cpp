@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <damo/thunk.hpp>
+#include "graph/rewrite/pass_names.hpp"
 #include "ops/copies_first.hpp"
 #include "ops/fused_op.hpp"
 #include "ops/lower.hpp"
@@ -15,6 +16,7 @@
 #include "runtime/array/copy_kernel.hpp"
 #include "runtime/exec/version_table.hpp"
 #include "runtime/kernel/dialect.hpp"
+#include "runtime/kernel/moments.hpp"
 #include "runtime/kernel/spec_kernel.hpp"
 #include "runtime/kernel/split_passes.hpp"
 #include "runtime/memory/workspace.hpp"
@@ -36,10 +38,18 @@ struct Plan {
   std::vector<TensorType> between;
 };
 
+/// A spec that says what the node computes, its kernel, and the kernels that it may be split into.
+struct FormOfSpec {
+  SpecKernel* kernel = nullptr;     // null: there is no such spec
+  std::span<const Scalar> numbers;  // in the place of those of the kernel's spec; empty: those
+  Plan passes, across;              // empty until they are needed
+};
+
 class KernelThunk {
  public:
-  KernelThunk(SpecKernel& kernel, std::vector<Scalar> numbers, std::vector<Cell*> cells, Apply node, ThunkContext& context, std::uint32_t reduced_axes)
-      : bound_({cells.begin(), cells.end()}), kernel_(kernel), numbers_(std::move(numbers)), cells_(std::move(cells)), node_(std::move(node)), fused_(dynamic_cast<const FusedOp*>(&node_.op())), stream_(context.stream()), reduced_axes_(reduced_axes), in_place_(context.runs_in_place()), flag_(kernel.spec().has_guards() ? context.fault_flag() : nullptr) {}
+  /// moments: of the spec's form whose means and variances are joined together, with its own numbers; null: it has none.
+  KernelThunk(SpecKernel& kernel, SpecKernel* moments, std::vector<Scalar> numbers, std::vector<Cell*> cells, Apply node, ThunkContext& context, std::uint32_t reduced_axes)
+      : bound_({cells.begin(), cells.end()}), kernel_(kernel), numbers_(std::move(numbers)), given_{&kernel, numbers_}, moments_{moments}, cells_(std::move(cells)), node_(std::move(node)), fused_(dynamic_cast<const FusedOp*>(&node_.op())), stream_(context.stream()), reduced_axes_(reduced_axes), in_place_(context.runs_in_place()), flag_(kernel.spec().has_guards() ? context.fault_flag() : nullptr) {}
 
   void operator()() {
     Bound* bound = bound_.find();
@@ -88,8 +98,7 @@ class KernelThunk {
   };
 
   /// Whether the joins across rows are a kernel of their own. Without rows there are results all the same.
-  bool parts_across(const Geometry& geometry) const {
-    const KernelSpec& spec = kernel_.spec();
+  bool parts_across(const KernelSpec& spec, const Geometry& geometry) const {
     if (!spec.joins_across()) return false;
     return geometry.count == 0 || geometry.reduced.count == 0 || !kernel_.backend().dialect().joins_across(spec, geometry, processors_of(kernel_.backend().limits()));
   }
@@ -153,18 +162,20 @@ class KernelThunk {
     const Geometry geometry = geometry_of(kernel_.spec(), space, layouts(), reduced_axes_);
     const Dialect& dialect = kernel_.backend().dialect();
     const Processors processors = processors_of(kernel_.backend().limits());
-    if (kernel_.spec().reduces() && dialect.prefers_passes(kernel_.spec(), geometry, processors)) return bind(space, plan(passes_, split_passes, space.rank()), want);
-    if (parts_across(geometry)) return bind(space, plan(across_, split_across, space.rank()), want);
+    FormOfSpec& form = form_for(geometry, processors);
+    const KernelSpec& spec = form.kernel->spec();
+    if (spec.reduces() && dialect.prefers_passes(spec, geometry, processors)) return bind(space, plan(form, form.passes, split_passes, space.rank()), want);
+    if (parts_across(spec, geometry)) return bind(space, plan(form, form.across, split_across, space.rank()), want);
     Bound bound;
     std::vector<int> parameters(cells_.size());
     for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i] = static_cast<int>(i);
     std::vector<ArrayLayout> arrays = layouts();
     bool is_whole = true;
     std::list<Strides> in_order;  // of copies
-    if (kernel_.spec().reduces() && dialect.copies_first()) {
-      for (int input : copies_first(kernel_.spec(), space, arrays)) is_whole &= bind_copy(bound, parameters, arrays[static_cast<std::size_t>(input)], input, in_order.emplace_back(), want);
+    if (spec.reduces() && dialect.copies_first()) {
+      for (int input : copies_first(spec, space, arrays)) is_whole &= bind_copy(bound, parameters, arrays[static_cast<std::size_t>(input)], input, in_order.emplace_back(), want);
     }
-    bound.launches.push_back({BoundKernel(kernel_, numbers_), std::move(parameters)});
+    bound.launches.push_back({BoundKernel(*form.kernel, form.numbers), std::move(parameters)});
     Launch& last = bound.launches.back();
     is_whole &= last.kernel.bind(space, arrays, in_place_, reduced_axes_, want);
     last.kernel.set_flag(flag_);
@@ -220,10 +231,16 @@ class KernelThunk {
     return axes;
   }
 
-  const Plan& plan(Plan& plan, PassSpecs (*split)(const KernelSpec&, std::uint32_t), int rank) const {
+  /// The node's spec, or its form that goes through these rows once less.
+  FormOfSpec& form_for(const Geometry& geometry, const Processors& processors) {
+    const bool joins = moments_.kernel && kernel_.backend().dialect().prefers_moments(kernel_.spec(), moments_.kernel->spec(), geometry, processors);
+    return joins ? moments_ : given_;
+  }
+
+  const Plan& plan(const FormOfSpec& form, Plan& plan, PassSpecs (*split)(const KernelSpec&, std::uint32_t), int rank) const {
     if (!plan.parts.empty()) return plan;
-    KernelSpec own = kernel_.spec();
-    if (!numbers_.empty()) own.numbers = numbers_;
+    KernelSpec own = form.kernel->spec();
+    if (!form.numbers.empty()) own.numbers.assign(form.numbers.begin(), form.numbers.end());
     PassSpecs specs = split(own, row_axes(rank));
     for (PassSpec& part : specs.parts) {
       const std::uint32_t axes = part.spec.reduces() ? reduced_axes_ : 0;
@@ -249,15 +266,15 @@ class KernelThunk {
   VersionTable<Bound> bound_;
   SpecKernel& kernel_;
   std::vector<Scalar> numbers_;  // in the place of those of the kernel's spec; empty: those
+  FormOfSpec given_, moments_;
   std::vector<Cell*> cells_;
   Apply node_;
   const FusedOp* fused_;  // of the node; null: another op
   Stream stream_;
   std::uint32_t reduced_axes_;
   bool in_place_;  // an output may have an input's memory
-  const void* flag_;      // of guarded outputs
-  Plan passes_, across_;  // empty until they are needed
-  std::map<std::size_t, std::shared_ptr<SpecKernel>> copies_;  // by the bytes of an item, likewise
+  const void* flag_;  // of guarded outputs
+  std::map<std::size_t, std::shared_ptr<SpecKernel>> copies_;  // by the bytes of an item; empty until they are needed
 };
 
 }  // namespace
@@ -270,7 +287,9 @@ Thunk kernel_thunk(SpecKernel& kernel, std::vector<Scalar> numbers, const Apply&
   std::vector<Cell*> cells;
   for (int input : array_inputs(node)) cells.push_back(&context.storage(node.input(input)));
   for (const Variable& output : node.outputs()) cells.push_back(&context.storage(output));
-  const auto thunk = std::make_shared<KernelThunk>(kernel, std::move(numbers), std::move(cells), node, context, reduced_axes);
+  std::optional<KernelSpec> form = is_disabled(kJoinMoments) ? std::nullopt : with_joined_moments(kernel.spec());
+  if (form && !numbers.empty()) form->numbers = numbers;
+  const auto thunk = std::make_shared<KernelThunk>(kernel, form ? &context.kernel(*form) : nullptr, std::move(numbers), std::move(cells), node, context, reduced_axes);
   context.foresee([thunk](const WantKernel& want) { thunk->foresee(want); });
   context.foresee_memory([thunk] { return thunk->memory(); });
   return [thunk] { (*thunk)(); };

@@ -1,4 +1,4 @@
-// The names that DAMO_DISABLE takes: the passes that function() runs beside the user's own, and what calls do.
+// The names that DAMO_DISABLE takes: the passes that function() runs beside the user's own, and what calls do, or do not.
 #pragma once
 #include <array>
 #include <span>
@@ -10,8 +10,8 @@ namespace damo {
 
 inline constexpr std::string_view kMergeDuplicates = "merge_duplicates", kSimplify = "simplify", kForwardShapes = "forward_shapes", kUseTf32 = "use_tf32", kFuseProducts = "fuse_products", kFuseElementwise = "fuse_elementwise",
                                   kJoinSinks = "join_sinks", kTrimLoops = "trim_loops", kPushOutOfLoops = "push_out_of_loops", kSinkBranches = "sink_branches", kDivideAmongParts = "divide_among_parts", kRewriteInnerGraphs = "rewrite_inner_graphs", kFuseLoops = "fuse_loops",
-                                  kAttentionKernels = "attention_kernels", kRefineSpaces = "refine_spaces", kPassContiguous = "pass_contiguous", kReplay = "replay", kSideBySide = "side_by_side";
-inline constexpr std::array kPassNames = {kMergeDuplicates, kSimplify, kForwardShapes, kUseTf32, kFuseProducts, kFuseElementwise, kJoinSinks, kTrimLoops, kPushOutOfLoops, kSinkBranches, kDivideAmongParts, kRewriteInnerGraphs, kFuseLoops, kAttentionKernels, kRefineSpaces, kPassContiguous, kReplay, kSideBySide};
+                                  kAttentionKernels = "attention_kernels", kRefineSpaces = "refine_spaces", kPassContiguous = "pass_contiguous", kReplay = "replay", kSideBySide = "side_by_side", kJoinMoments = "join_moments";
+inline constexpr std::array kPassNames = {kMergeDuplicates, kSimplify, kForwardShapes, kUseTf32, kFuseProducts, kFuseElementwise, kJoinSinks, kTrimLoops, kPushOutOfLoops, kSinkBranches, kDivideAmongParts, kRewriteInnerGraphs, kFuseLoops, kAttentionKernels, kRefineSpaces, kPassContiguous, kReplay, kSideBySide, kJoinMoments};
 
 /// These names and those of DAMO_DISABLE.
 std::vector<std::string> with_environment(std::span<const std::string> disabled);

@@ -30,6 +30,10 @@ class CudaDialect final : public Dialect {
     return prefers_cuda_passes(spec, geometry, processors);
   }
 
+  bool prefers_moments(const KernelSpec& spec, const KernelSpec& form, const Geometry& geometry, const Processors& processors) const override {
+    return prefers_cuda_moments(spec, form, geometry, processors);
+  }
+
   bool joins_across(const KernelSpec& spec, const Geometry& geometry, const Processors& processors) const override {
     return joins_cuda_across(spec, geometry, processors);
   }

@@ -77,7 +77,7 @@ std::string signature(const Step& step, bool rounds) {
 /// Whether the text of a step orders numbers. Of a template's brackets too: a step too many costs an addition.
 bool orders(const Step& step) {
   const auto has = [](const std::string& text) { return text.find_first_of("<>") != std::string::npos; };
-  return has(step.code) || (step.join && (has(step.join->before) || has(step.join->reduce) || has(step.join->append)));
+  return has(step.code) || (step.join && (has(step.join->before) || has(step.join->reduce) || has(step.join->before_append) || has(step.join->append)));
 }
 
 /// The functions of a join that gives this value, of an accumulator whose first join has that number.
@@ -103,7 +103,7 @@ std::string join_functions(const Step& step, int value, int accumulator) {
   std::string arguments;
   for (std::size_t i = 0; i < step.inputs.size(); ++i) arguments += (i > 0 ? ", x" : "x") + std::to_string(i);
   text += "DAMO_FUNCTION " + own + " append" + number + "(" + own + " a, " + parameters + ")";
-  text += join.append.empty() ? body("reduce" + number + "(a, joined" + number + "(" + arguments + "))", false) : body(own + bracketed(join.append));
+  text += join.append.empty() ? body("reduce" + number + "(a, joined" + number + "(" + arguments + "))", false) : body(own + bracketed(join.append), true, join.before_append);
   return text + post;
 }
 

@@ -7,6 +7,7 @@
 #include "runtime/cuda/dialect.hpp"
 #include "runtime/cuda/reducing_schedule.hpp"
 #include "runtime/cuda/text_as_cuda_c.hpp"
+#include "runtime/kernel/moments.hpp"
 #include "runtime/kernel/reducing_specs.hpp"
 
 namespace damo {
@@ -207,6 +208,40 @@ TEST(CudaReducingLayouts, HoldsTilesOfColumnsWhereABlockOrAClusterDoesAndElseTak
   EXPECT_TRUE(is_split({16384, 8192}, bfloat16));
   EXPECT_FALSE(is_split({32769, 40000})) << "enough blocks of columns";
   EXPECT_FALSE(is_split({40000, 16})) << "so little that launches count";
+}
+
+TEST(CudaReducingLayouts, JoinsMomentsWhereRowsWouldBeReadAgainOrAClusterWouldMeetForThem) {
+  const Processors h100 = {132, 8, 227 * 1024};
+  const auto step = [](const Step& step, DType dtype) {
+    Step own = step;
+    own.compute = own.result = dtype;
+    if (own.join) own.join->bytes = static_cast<int>(itemsize(dtype));
+    return own;
+  };
+  const auto joins = [&](const Shape& shape, std::uint32_t mask, bool writes, DType dtype = float32) {
+    std::vector<Step> steps = {join("0", "a + b", 0, "a / T(n)"), map("x0 - x1", {0, 1}), map("x0 * x0", {2}), join("0", "a + b", 3, "a / T(n)"), map("x0 * x1", {2, 4})};
+    for (Step& own : steps) own = step(own, float32);
+    KernelSpec spec = spec_of("norm", std::move(steps), {writes ? 5 : 4});
+    spec.inputs = spec.outputs = {dtype};
+    const Strides lies = contiguous_strides(shape);
+    Shape row = shape;
+    for (int axis = 0; axis < shape.rank(); ++axis) row[axis] = mask >> axis & 1u ? 1 : shape[axis];
+    const Strides row_lies = contiguous_strides(row);
+    const ArrayLayout arrays[] = {{&shape, &lies}, {writes ? &shape : &row, writes ? &lies : &row_lies}};
+    return prefers_cuda_moments(spec, *with_joined_moments(spec), Geometry(shape, arrays, mask), h100);
+  };
+  EXPECT_FALSE(joins({16384, 8192}, 2, true)) << "a block holds a row";
+  EXPECT_FALSE(joins({16384, 8192}, 2, false));
+  EXPECT_FALSE(joins({1024, 131072}, 2, true)) << "a cluster does, and writes elements";
+  EXPECT_TRUE(joins({1024, 131072}, 2, false)) << "one reading";
+  EXPECT_TRUE(joins({134, 1000000}, 2, true)) << "nothing holds it";
+  EXPECT_TRUE(joins({128, 1 << 20}, 2, true));
+  EXPECT_TRUE(joins({1, 1 << 27}, 2, false));
+  EXPECT_TRUE(joins({16384, 8192}, 1, false)) << "a tile that a cluster holds";
+  EXPECT_FALSE(joins({128, 256, 4096}, 2, true)) << "one that a block holds";
+  EXPECT_TRUE(joins({1 << 20, 128}, 1, true)) << "columns";
+  EXPECT_FALSE(joins({2670, 50257}, 2, false, bfloat16)) << "rows that begin anywhere";
+  EXPECT_TRUE(joins({2670, 50257}, 2, false));
 }
 
 TEST(CudaReducingLayouts, TakesAPassAfterTheOtherWhereRowsThatNothingHoldsWouldLeaveMultiprocessorsIdle) {

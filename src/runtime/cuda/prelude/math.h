@@ -127,6 +127,14 @@ DAMO_MATH float fast_reciprocal(float x) {
   return y;
 }
 
+// 1 / n within a few ulp, of a number from 1 to 2^126.
+DAMO_MATH float reciprocal_of_count(float n) { return fast_reciprocal(n); }
+DAMO_MATH double reciprocal_of_count(double n) {
+  double r = fast_reciprocal(float(n));
+  r = fma(fma(-n, r, 1.0), r, r);
+  return fma(fma(-n, r, 1.0), r, r);
+}
+
 #if __CUDA_ARCH__ >= 800
 // x rounded to bfloat16: the pair of that and 0 is the float. A conversion of one number is an instruction of a quarter of the rate, with a shift behind it.
 #define DAMO_ROUNDS_BRAIN

@@ -61,6 +61,10 @@ DAMO_MATH T in_words(T x) { return x; }
 // x: what a GPU's compiler must not know of it (src/runtime/cuda/prelude/math.h).
 DAMO_MATH float of_any_sign(float x) { return x; }
 
+// 1 / n, of a number from 1 to 2^126.
+DAMO_MATH float reciprocal_of_count(float n) { return 1.0f / n; }
+DAMO_MATH double reciprocal_of_count(double n) { return 1.0 / n; }
+
 // C++'s conversion of an x within To's range, as the one instruction that it is: where a conversion out of range is
 // defined (a flag, for users' code), Clang writes a longer one for a scalar, which does not vectorise.
 template <class To, class From>
