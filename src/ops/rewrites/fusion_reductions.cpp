@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <unordered_map>
 
 #include <damo/kernel_op.hpp>
@@ -14,6 +15,7 @@ namespace {
 
 constexpr int kMostReads = 64;  // that are looked at before a group stays on its level
 constexpr std::int64_t kOneRow = 16384;  // elements of the only row that one block, or one thread of a CPU, goes through again and again
+constexpr std::int64_t kLongRow = std::int64_t{1} << 20;  // of which, on a device of any kind, a kernel goes through each pass
 
 /// Axes, those of extent 1 last: what broadcasts to a shape has fewer.
 int count_axes(const std::vector<int>& shape) {
@@ -171,14 +173,38 @@ Apart ReductionGroups::against(int a, int b) {
   return y->space == x->space || (x->reduces && is_row_of(y->space, x->space, x->axes)) ? Apart::kNone : Apart::kShape;
 }
 
-/// One row of many elements is one block's work, or one thread's, if it is gone through twice.
+/// One row of many elements is one block's work, or one thread's, if it is gone through twice; unless there are so many that a kernel goes through them each pass (Dialect::prefers_passes). Each of these reads what
+/// elements of the row are made of, which takes no longer than to leave elements from one kernel to the next where that is one array.
 bool ReductionGroups::may_spread(const Whole& group) const {
   std::int64_t length = 1;
+  bool is_known = true;
   for (int axis = 0; axis < group.dims.rank(); ++axis) {
     if (!(group.axes >> axis & 1u)) return true;
-    length = group.dims[axis] == kUnknown ? kOneRow + 1 : std::min(length * group.dims[axis], kOneRow + 1);
+    if (group.dims[axis] == kUnknown) is_known = false;
+    else length = std::min(length * group.dims[axis], kLongRow);
   }
-  return length <= kOneRow;
+  return is_known && (length <= kOneRow || (length == kLongRow && arrays_of(group) <= 1));
+}
+
+/// Values of the group's space that it reads and does not make.
+std::size_t ReductionGroups::arrays_of(const Whole& group) const {
+  std::set<ValueId> arrays;
+  std::unordered_set<NodeId> nodes;
+  const auto each = [&](auto act) {
+    const Whole* member = &group;
+    do {
+      for (NodeId node : member->nodes) act(node);
+      member = &wholes_[static_cast<std::size_t>(member->next)];
+    } while (member != &group);
+  };
+  each([&](NodeId node) { nodes.insert(node); });
+  each([&](NodeId node) {
+    for (ValueId input : graph_.inputs(node)) {
+      const bool is_made = graph_.owner(input) != NodeId::kNone && nodes.contains(graph_.owner(input));
+      if (!is_made && shapes_.of(input) == group.space) arrays.insert(input);
+    }
+  });
+  return arrays.size();
 }
 
 /// What stands against the edge: it should stay in one domain, or lead from a row to its elements.

@@ -59,6 +59,7 @@ class ReductionGroups {
   bool agree(int a, int b) { return against(a, b) == Apart::kNone; }
   Apart against(const Whole& from, const Whole& to, NodeId node, ValueId input) const;
   bool may_spread(const Whole& group) const;
+  std::size_t arrays_of(const Whole& group) const;
   void note_neighbours(int whole);
   void join(int whole);
   bool is_plain_join(NodeId node) const;

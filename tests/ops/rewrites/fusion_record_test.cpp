@@ -74,9 +74,10 @@ TEST(FusionRecord, TellsOfReductionsOverOtherAxesAndOfScans) {
   EXPECT_EQ(reasons(cumsum(cumsum(x, 1), 1), {x}), Reasons{Apart::kScan});
 }
 
-TEST(FusionRecord, SaysOfALongRowThatItWouldBeOneBlocksWork) {
-  const Variable x = input({float32, {1 << 20}});
-  EXPECT_EQ(reasons(x / sum(x, 0, true), {x}), Reasons{Apart::kOneRow});
+TEST(FusionRecord, SaysOfALongRowOfSeveralArraysThatItWouldBeOneBlocksWork) {
+  const Variable x = input({float32, {1 << 20}}), y = input({float32, {1 << 20}}), z = x * y;
+  EXPECT_EQ(reasons(z / sum(z, 0, true), {x, y}), (Reasons{Apart::kOneRow, Apart::kOneRow})) << "of the product and of its sum";
+  EXPECT_EQ(reasons(x / sum(x, 0, true), {x}), Reasons{}) << "a kernel each pass reads what one alone would";
 }
 
 }  // namespace

@@ -110,6 +110,13 @@ TEST_F(ReductionFusion, LeavesOneLongRowToKernelsOfItsOwn) {
   EXPECT_EQ(kernels({small}, {small - mean(small, Axes(), keepdims)}), 1);
 }
 
+TEST_F(ReductionFusion, TakesALongRowOfOneArrayThatAKernelGoesThroughEachPass) {
+  const Variable x = input({float32, {1024, 1024}}, "x"), y = input({float32, {1024, 1024}}, "y"), product = x * y, fewer = input({float32, {1023, 1024}}, "fewer");
+  EXPECT_EQ(kernels({x}, {x - mean(x, Axes(), keepdims)}), 1);
+  EXPECT_EQ(kernels({x, y}, {product - mean(product, Axes(), keepdims)}), 2) << "of two arrays they would read more";
+  EXPECT_EQ(kernels({fewer}, {fewer - mean(fewer, Axes(), keepdims)}), 2);
+}
+
 TEST_F(ReductionFusion, NumbersElementsInTheKernelThatReadsTheirNumbers) {
   const Variable x = x_, place = index_along(x, 1);
   EXPECT_EQ(text({x}, {sum(where(eq(place, 3), x, 0.0), 1, keepdims)}), "fused(eq index_along sum where)");
