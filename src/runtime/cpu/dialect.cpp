@@ -141,6 +141,7 @@ class CpuDialect final : public Dialect {
   Layout share_rows(const KernelSpec& spec, Layout layout, const Geometry& geometry, const Processors&) const override {
     if (const std::int64_t rows = turned_rows(spec, layout, geometry); rows > 0) return turned(spec, std::move(layout), geometry, rows);
     if (!spec.scans() && !joins_in_one_pass(spec)) mark_every_row(layout, geometry, spec.input_count());
+    mark_steady(layout, geometry, spec.input_count());
     layout.lanes = spec.scans() ? kScanLanes : cpu_lanes(spec, layout, geometry.reduced.extents[-1]);
     layout.whole = layout.form == Form::kRows && !spec.scans() && !spec.users_text && CpuReducingEmitter::holds(spec, geometry.reduced.count);
     if (spec.joins_across()) return layout;

@@ -130,9 +130,11 @@ std::string CpuReducingEmitter::kept_step(int i) const {
   return columns() && access(i) == Access::kRow ? "" : "a.k" + number(i) + "[" + number(layout_.rank - 1) + "]";
 }
 
-/// The stride between neighbours of the loop that vectorises; empty for 1.
+/// The stride between neighbours of the loop that vectorises; empty for 1. A 0 is written out: of a stride that is known at the call alone each element would be
+/// read by itself.
 std::string CpuReducingEmitter::inner_step(int i) const {
   if (is_turned(i)) return "";
+  if (access(i) == Access::kSteady) return "0";
   if (columns()) return kept_step(i);
   if (is_contiguous(i)) return "";
   return access(i) == Access::kRepeat || is_scalar(access(i)) ? "0" : "a.r" + number(i) + "[" + number(layout_.reduced_rank - 1) + "]";

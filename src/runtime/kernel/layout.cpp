@@ -81,7 +81,7 @@ bool Layout::is_flat() const {
 }
 
 std::string to_string(const Layout& layout) {
-  static constexpr const char* names[] = {"scalar", "value", "dense", "row", "repeat", "strided", "transposed", "every-row"};
+  static constexpr const char* names[] = {"scalar", "value", "dense", "row", "repeat", "strided", "transposed", "every-row", "steady"};
   std::string text = "r" + std::to_string(layout.rank) + (layout.wide ? " wide" : "") + (layout.in_place ? " in_place" : "") + (layout.joined ? " joined" : "");
   if (layout.tile_axis >= 0) text += " tile" + std::to_string(layout.tile_axis);
   for (Access access : layout.access) text += std::string(" ") + names[static_cast<int>(access)];
@@ -173,6 +173,13 @@ void mark_every_row(Layout& layout, const Geometry& geometry, int inputs) {
   if (layout.form != Form::kRows || geometry.count < 2) return;
   for (std::size_t i = 0; i < static_cast<std::size_t>(inputs); ++i) {
     if (layout.access[i] == Access::kRow && is_zero(geometry.strides[i])) layout.access[i] = Access::kEveryRow;
+  }
+}
+
+void mark_steady(Layout& layout, const Geometry& geometry, int inputs) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(inputs); ++i) {
+    const Strides& innermost = layout.form == Form::kRows ? geometry.reduced.strides[i] : geometry.strides[i];
+    if (layout.access[i] == Access::kStrided && innermost[-1] == 0) layout.access[i] = Access::kSteady;
   }
 }
 

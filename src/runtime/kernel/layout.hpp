@@ -26,7 +26,8 @@ enum class Access : std::uint8_t {
   kRepeat,      ///< the same element along the last axis
   kStrided,     ///< any strides
   kTransposed,  ///< contiguous along Layout::tile_axis, which is not the last, or along rows that are turned: goes through a tile
-  kEveryRow     ///< of rows that are reduced: contiguous along the row and the same for all of them, so worth a cache
+  kEveryRow,    ///< of rows that are reduced: contiguous along the row and the same for all of them, so worth a cache
+  kSteady       ///< of kernels that reduce: the same element along the innermost axis, of rows the reduced one and of columns the kept one, and others along the rest
 };
 
 constexpr bool is_scalar(Access access) { return access == Access::kScalar || access == Access::kValue; }
@@ -107,6 +108,8 @@ Layout classify(const Geometry& geometry, int first_output);
 Layout classify_reducing(const Geometry& geometry);
 /// Of the first `inputs` arrays those that all of several rows share become Access::kEveryRow: they stay in the caches.
 void mark_every_row(Layout& layout, const Geometry& geometry, int inputs);
+/// Of the first `inputs` arrays those that repeat along the innermost axis become Access::kSteady, for a target whose text reads them once there.
+void mark_steady(Layout& layout, const Geometry& geometry, int inputs);
 
 /// Whether code for `code` runs data of `data` at no loss worth a compile: dense as row, scalar as repeat; anything as
 /// strided where count is small. The geometry must then be re-made to the code's rank.

@@ -107,6 +107,20 @@ TEST(MarkEveryRow, NamesWhatAllOfSeveralRowsShare) {
   EXPECT_EQ(shared_by_rows({1, 8}, {{{1, 8}}, {{8}}}), (std::vector<Access>{kRow, kRow})) << "one row has nobody to share with";
 }
 
+TEST(MarkSteady, NamesWhatRepeatsAlongTheInnermostAxis) {
+  using enum Access;
+  const auto marked = [](const Shape& space, std::uint32_t reduced, const std::vector<Operand>& inputs) {
+    std::vector<ArrayLayout> arrays;
+    for (const Operand& operand : inputs) arrays.push_back({&operand.shape, &operand.strides});
+    const Geometry geometry(space, arrays, reduced);
+    Layout layout = classify_reducing(geometry);
+    mark_steady(layout, geometry, static_cast<int>(inputs.size()));
+    return layout.access;
+  };
+  EXPECT_EQ(marked({3, 5, 8}, 6, {{{3, 5, 8}}, {{5, 1}}, {{3, 1, 1}}, {{3, 5, 8}, {80, 16, 2}}}), (std::vector<Access>{kRow, kSteady, kRepeat, kStrided})) << "of rows the last reduced axis";
+  EXPECT_EQ(marked({5, 8}, 1, {{{5, 8}}, {{5, 1}}, {{8}}, {{5, 8}, {16, 2}}}), (std::vector<Access>{kRow, kSteady, kRepeat, kStrided})) << "of columns the last one that is kept";
+}
+
 Layout layout(int rank, std::vector<Access> access) { return {.rank = rank, .access = std::move(access)}; }
 
 TEST(Serves, LetsMoreGeneralCodeRunSimplerData) {

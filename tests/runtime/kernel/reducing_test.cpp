@@ -136,6 +136,24 @@ TEST_P(Reducing, TakesAndGivesValuesOfRows) {
   }
 }
 
+TEST_P(Reducing, TakesWhatRepeatsAlongTheInnermostAxis) {
+  for (const auto& [given, along] : {std::pair<Given, Shape>{{{3, 8, 70}, 6}, {8, 1}}, {{{3, 8, 700}, 6}, {8, 1}}, {{{3, 8, 700}, 6}, {3, 8, 1}}, {{{40, 8, 5}, 6}, {8, 1}}, {{{40, 300}, 1}, {40, 1}}, {{{300, 3}, 1}, {300, 1}},
+                                     {{{2000, 30}, 1}, {2000, 1}}, {{{6, 40, 300}, 1}, {6, 1, 1}}, {{{6, 40, 300}, 1}, {6, 40, 1}}}) {
+    const Array x = noise(given), weight = noise({along, 0}, 4), bias = noise({row_shape(given), 0}, 3), y = empty(given.shape), mean = empty(row_shape(given));
+    run(center(), given, {x, weight, bias, y, mean});
+    const Values values = x.to_doubles(), weights = weight.broadcast_to(given.shape).to_doubles(), biases = bias.to_doubles(), found = y.to_doubles();
+    each_row(given, [&](std::size_t row, const auto& elements) {
+      double sum = 0;
+      for (std::int64_t i : elements) sum += values[static_cast<std::size_t>(i)];
+      const double center = sum / static_cast<double>(elements.size()) + biases[row];
+      for (std::int64_t i : elements) {
+        const auto at = static_cast<std::size_t>(i);
+        ASSERT_NEAR(found[at], (values[at] - center) * weights[at], 2e-5) << ::testing::PrintToString(given) << " element " << i;
+      }
+    });
+  }
+}
+
 TEST_P(Reducing, KnowsThePlaceOfAnElementInItsRow) {
   for (const Given& given : spaces(3)) {
     const Array x = noise(given, 1, 3), at = empty(row_shape(given), int64);
