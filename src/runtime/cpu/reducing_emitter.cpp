@@ -29,7 +29,7 @@ std::string product(const std::string& index, const std::string& stride) { retur
 
 CpuReducingEmitter::CpuReducingEmitter(const KernelSpec& spec, const Layout& layout)
     : spec_(spec), layout_(layout), steps_(spec), guard_(spec), backward_(spec.is_backward()), kept_in_(static_cast<std::size_t>(spec.first_step()) + spec.steps.size(), kNowhere), passes_(spec, [this](int value, const Passes& passes) { return may_keep(value, passes); }) {
-  blocks_ = has_one_run() && layout_.lanes > 1 && !layout_.chunked && !spec_.scans() && !spec_.joins_across() && pays_blocks();
+  blocks_ = has_one_run() && layout_.lanes > 1 && !layout_.chunked && !spec_.scans() && pays_blocks();
 }
 
 /// Short rows have an array for each value. Else an output of the value's type that the last pass writes can hold it until then, one value an output. In place,

@@ -34,6 +34,7 @@ inline constexpr int kCpuRun = 32;             ///< elements that a partial valu
 inline constexpr int kCpuShortLanes = 16;      ///< of rows that are one run of so many; shorter ones than kCpuRun have one
 inline constexpr int kCpuBlockRows = 16;       ///< short rows, of a block; fewer of those that are longer
 inline constexpr int kCpuBlockElements = 2048;
+inline constexpr int kCpuAcrossBlockElements = 512;  ///< of rows that are joined across, too: what they are joined into takes its part of the first-level cache
 inline constexpr int kCpuHeldBytes = 256 << 10;  ///< of a task's values, on its stack: a second-level cache holds them beside the row and the next one
 
 class CpuReducingEmitter {

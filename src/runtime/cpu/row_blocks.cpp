@@ -8,7 +8,7 @@ namespace damo {
 /// Whether the chain of joins takes longer than its way through memory: what one instruction joins, as a sum, stays in registers.
 bool CpuReducingEmitter::pays_blocks() const {
   bool pays = passes_.all().size() > 1;
-  each_accumulator(spec_, [&](const Join& join) { pays |= !join.members.empty() || !join.accumulator.empty() || join.reduce.find_first_of("(<>?") != std::string::npos; });
+  each_accumulator(spec_, [&](const Join& join) { pays |= !join.across && (!join.members.empty() || !join.accumulator.empty() || join.reduce.find_first_of("(<>?") != std::string::npos); });
   return pays;
 }
 
@@ -21,7 +21,7 @@ void CpuReducingEmitter::begin_row_of_block(const std::string& indent) {
 
 /// Some rows, pass by pass.
 void CpuReducingEmitter::emit_row_block() {
-  const int elements = kept_bytes(spec_) > 0 ? std::min(kCpuBlockElements, held_elements()) : kCpuBlockElements;
+  const int wanted = spec_.joins_across() ? kCpuAcrossBlockElements : kCpuBlockElements, elements = kept_bytes(spec_) > 0 ? std::min(wanted, held_elements()) : wanted;
   line("    const i64 fit = " + number(elements) + " / (a.length > 0 ? a.length : 1), most = fit < 1 ? 1 : fit < " + number(kCpuBlockRows) + " ? fit : " + number(kCpuBlockRows) + ";");
   line("    for (i64 block = from; block < to; block += most) {");
   line("      const i64 count = to - block < most ? to - block : most;");

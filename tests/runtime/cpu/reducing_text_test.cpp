@@ -36,5 +36,10 @@ TEST(ReducingText, ReadsWhatRepeatsAlongTheInnermostAxisWithoutAStride) {
   EXPECT_THAT(columns, Not(HasSubstr("* a.k1[0]]")));
 }
 
+TEST(ReducingText, PutsShortRowsInBlocksThatAreJoinedAcrossToo) {
+  EXPECT_THAT(text_of(layer_norm_gradients(), {{4096, 64}, 2}, {{4096, 64}, {4096, 64}, {1, 64}, {4096, 64}, {1, 64}, {1, 64}}), HasSubstr("for (i64 block = from;"));
+  EXPECT_THAT(text_of(sums_of_both(), {{4096, 64}, 2}, {{4096, 64}, {4096, 1}, {1, 64}}), Not(HasSubstr("for (i64 block = from;"))) << "a chain of sums stays in registers";
+}
+
 }  // namespace
 }  // namespace damo
