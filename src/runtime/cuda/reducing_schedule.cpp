@@ -30,7 +30,7 @@ constexpr int kLeastLanesInAWarp = 8;           // that read a line of the cache
 constexpr int kRegistersBesideShort = 16;       // as kOwnRegisters, of threads that want 16-bit floats again
 constexpr int kFewOwnRegisters = 20;            // as kOwnRegisters, of a thread that holds so little: what the compiler does with where it must
 constexpr int kBlocksInChunks = 32, kBlocksOfWideColumns = 8;  // of each multiprocessor, of rows in chunks, and of columns whose vectors have so many bytes
-constexpr int kBytesOfWideColumns = 8;
+constexpr int kBytesOfWideColumns = 8, kMostWideCost = 32;  // with which all those blocks are resident: with more arithmetic the last of them would run alone
 constexpr std::int64_t kSmallestChunk = 4096;   // elements of a block of which there are several a row
 constexpr std::int64_t kMostChunks = 65535;     // the grid's second axis
 constexpr int kLanesOfAMultiprocessor = 128;    // that compute at once
@@ -489,7 +489,7 @@ Work reducing_cuda_work(const KernelSpec& spec, const Layout& layout, const Geom
   }
   if (joins_in_one_pass(spec)) {
     // Blocks that share the work evenly. Of vectors of columns fewer have enough on their way, and each costs what its threads join and what the second kernel reads of it.
-    const bool has_short = has_short_columns(spec, layout), wide = !has_short && layout.form == Form::kColumns && layout.vector * bytes_read(spec, layout) >= kBytesOfWideColumns;
+    const bool has_short = has_short_columns(spec, layout), wide = !has_short && layout.form == Form::kColumns && layout.vector * bytes_read(spec, layout) >= kBytesOfWideColumns && spec.cost() <= kMostWideCost;
     const std::int64_t wanted = std::int64_t{has_short ? kBlocksOfShortColumns : wide ? kBlocksOfWideColumns : kBlocksInChunks} * processors.count;
     const std::int64_t smallest = std::max<std::int64_t>(kSmallestChunk * layout.lanes / threads / columns, 1);
     const std::int64_t most = std::min({wide ? std::max<std::int64_t>(wanted / blocks, 1) : divide_up(wanted, blocks), divide_up(length, smallest), kMostChunks});

@@ -53,6 +53,28 @@ TEST(CudaReducingLayouts, LetsThreadsJoinMoreOfSixteenBitFloats) {
   }
 }
 
+TEST(CudaReducingLayouts, CutsColumnsIntoChunksForBlocksThatAreAllResidentUnlessTheyCompute) {
+  const auto blocks = [](DType dtype, int cost) {  // of each multiprocessor
+    KernelSpec spec = spec_of("sum", {sum_of(0)}, {1});
+    spec.inputs = {dtype};
+    spec.steps[0].join->bytes = 4;
+    spec.steps[0].cost = cost;
+    const Shape shape = {16384, 8192}, kept = {1, 8192};
+    const Strides dense = contiguous_strides(shape), of_kept = contiguous_strides(kept);
+    const ArrayLayout arrays[] = {{&shape, &dense}, {&kept, &of_kept}};
+    const Geometry geometry(shape, arrays, 1);
+    const Processors h100 = {132, 8, 227 * 1024};
+    const Work work = cuda_dialect().work(spec, cuda_layout(spec, geometry, h100), geometry, h100);
+    const auto& grid = work.launches[0].config.grid;
+    return static_cast<double>(std::int64_t{grid.x} * grid.y) / h100.count;
+  };
+  EXPECT_LE(blocks(float32, 1), 8.0);
+  EXPECT_GT(blocks(float32, 1), 6.0);
+  EXPECT_GT(blocks(float32, 50), 24.0);
+  EXPECT_LE(blocks(bfloat16, 1), 4.5);
+  EXPECT_GT(blocks(bfloat16, 1), 2.0);
+}
+
 TEST(CudaReducingLayouts, GivesManyShortRowsFewLanesOfAWarp) {
   using Form = std::vector<int>;  // lanes, items, vector, residents
   const auto form = [](KernelSpec spec, DType dtype, const Shape& shape) {
