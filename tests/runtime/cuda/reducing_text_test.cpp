@@ -30,7 +30,7 @@
 namespace damo {
 namespace {
 
-constexpr int kMostSpilled = 16;  // bytes: rows that 1,024 threads hold leave 64 registers to each
+constexpr int kMostSpilled = 32;  // bytes: rows that 1,024 threads hold leave 64 registers to each
 
 const Given kGiven[] = {{{7, 3}, 2},       {{7, 3}, 1},          {{600, 33}, 2},      {{5, 100}, 2},        {{5, 128}, 2},     {{5, 1000}, 2}, {{2, 4096}, 2},
                         {{2, 20000}, 2},   {{1, 40000}, 2},      {{1, 70000}, 2},     {{300, 70}, 1},       {{3000, 5}, 1},    {{40, 7, 9}, 5}, {{40, 7, 9}, 2},
