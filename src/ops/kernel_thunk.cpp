@@ -159,8 +159,16 @@ class KernelThunk {
   /// want: see BoundKernel::bind. Nothing where code is missing.
   std::optional<Bound> bind(const WantKernel* want) {
     const Shape space = this->space();
-    const Geometry geometry = geometry_of(kernel_.spec(), space, layouts(), reduced_axes_);
     const Dialect& dialect = kernel_.backend().dialect();
+    std::vector<ArrayLayout> arrays = layouts();
+    std::vector<int> copied;
+    std::list<Strides> in_order;  // of copies
+    if (kernel_.spec().reduces() && dialect.copies_first()) copied = copies_first(kernel_.spec(), space, arrays);
+    for (int input : copied) {
+      ArrayLayout& array = arrays[static_cast<std::size_t>(input)];
+      array.strides = &in_order.emplace_back(contiguous_strides(*array.shape));
+    }
+    const Geometry geometry = geometry_of(kernel_.spec(), space, arrays, reduced_axes_);
     const Processors processors = processors_of(kernel_.backend().limits());
     FormOfSpec& form = form_for(geometry, processors);
     const KernelSpec& spec = form.kernel->spec();
@@ -169,12 +177,8 @@ class KernelThunk {
     Bound bound;
     std::vector<int> parameters(cells_.size());
     for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i] = static_cast<int>(i);
-    std::vector<ArrayLayout> arrays = layouts();
     bool is_whole = true;
-    std::list<Strides> in_order;  // of copies
-    if (spec.reduces() && dialect.copies_first()) {
-      for (int input : copies_first(spec, space, arrays)) is_whole &= bind_copy(bound, parameters, arrays[static_cast<std::size_t>(input)], input, in_order.emplace_back(), want);
-    }
+    for (int input : copied) is_whole &= bind_copy(bound, parameters, arrays[static_cast<std::size_t>(input)], input, want);
     bound.launches.push_back({BoundKernel(*form.kernel, form.numbers), std::move(parameters)});
     Launch& last = bound.launches.back();
     is_whole &= last.kernel.bind(space, arrays, in_place_, reduced_axes_, want);
@@ -184,18 +188,17 @@ class KernelThunk {
     return bound;
   }
 
-  /// A copy in C order of an input, which becomes the kernel's.
-  bool bind_copy(Bound& bound, std::vector<int>& parameters, ArrayLayout& array, int input, Strides& in_order, const WantKernel* want) {
+  /// A copy of an input, which lies as `copy` says and becomes the kernel's.
+  bool bind_copy(Bound& bound, std::vector<int>& parameters, const ArrayLayout& copy, int input, const WantKernel* want) {
     const std::size_t bytes = itemsize(cells_[static_cast<std::size_t>(input)]->dtype());
-    std::shared_ptr<SpecKernel>& copy = copies_[bytes];
-    if (!copy) copy = std::make_shared<SpecKernel>(copy_spec(bytes), kernel_.backend());
-    in_order = contiguous_strides(*array.shape);
-    const ArrayLayout both[] = {array, {array.shape, &in_order}};
-    parameters[static_cast<std::size_t>(input)] = static_cast<int>(cells_.size() + bound.between.size());
-    bound.launches.push_back({BoundKernel(*copy), {input, parameters[static_cast<std::size_t>(input)]}});
-    bound.add_between(array.shape->size(), bytes);
-    array = both[1];
-    return bound.launches.back().kernel.bind(*array.shape, both, false, 0, want);
+    std::shared_ptr<SpecKernel>& kernel = copies_[bytes];
+    if (!kernel) kernel = std::make_shared<SpecKernel>(copy_spec(bytes), kernel_.backend());
+    const int target = static_cast<int>(cells_.size() + bound.between.size());
+    parameters[static_cast<std::size_t>(input)] = target;
+    bound.launches.push_back({BoundKernel(*kernel), {input, target}});
+    bound.add_between(copy.shape->size(), bytes);
+    const ArrayLayout both[] = {layout_of(static_cast<std::size_t>(input)), copy};
+    return bound.launches.back().kernel.bind(*copy.shape, both, false, 0, want);
   }
 
   /// All parts go over the whole's space.
