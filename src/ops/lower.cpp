@@ -257,16 +257,7 @@ void drop_unread(KernelSpec& spec) {
     if (is_read[value] && spec.steps[value - first].join) has_reader[accumulator(value)] = true;
   }
   for (std::size_t value = first; value < all; ++value) is_read[value] = is_read[value] || !spec.steps[value - first].join || !has_reader[accumulator(value)];
-  std::vector<int> place(all);
-  std::vector<Step> kept;
-  for (std::size_t value = 0; value < all; ++value) {
-    place[value] = static_cast<int>(value < first ? value : first + kept.size());
-    if (value < first || !is_read[value]) continue;
-    kept.push_back(std::move(spec.steps[value - first]));
-    for (int& input : kept.back().inputs) input = place[static_cast<std::size_t>(input)];
-  }
-  spec.steps = std::move(kept);
-  for (int& store : spec.stores) store = place[static_cast<std::size_t>(store)];
+  spec.keep_steps(is_read);
 }
 
 KernelSpec lower(const FunctionGraph& graph) {

@@ -94,8 +94,7 @@ Step joined(Step step, int value, bool squares) {
   return step;
 }
 
-/// Without the steps that nothing reads.
-KernelSpec without_unread(KernelSpec spec) {
+void drop_unread(KernelSpec& spec) {
   const auto first = static_cast<std::size_t>(spec.first_step());
   std::vector<bool> is_read(first + spec.steps.size(), false);
   for (int store : spec.stores) is_read[static_cast<std::size_t>(store)] = true;
@@ -103,17 +102,7 @@ KernelSpec without_unread(KernelSpec spec) {
     if (!is_read[value]) continue;
     for (int input : spec.steps[value - first].inputs) is_read[static_cast<std::size_t>(input)] = true;
   }
-  std::vector<int> place(is_read.size());
-  std::vector<Step> kept;
-  for (std::size_t value = 0; value < is_read.size(); ++value) {
-    place[value] = static_cast<int>(value < first ? value : first + kept.size());
-    if (value < first || !is_read[value]) continue;
-    kept.push_back(std::move(spec.steps[value - first]));
-    for (int& input : kept.back().inputs) input = place[static_cast<std::size_t>(input)];
-  }
-  spec.steps = std::move(kept);
-  for (int& store : spec.stores) store = place[static_cast<std::size_t>(store)];
-  return spec;
+  spec.keep_steps(is_read);
 }
 
 }  // namespace
@@ -138,7 +127,7 @@ std::optional<KernelSpec> with_joined_moments(const KernelSpec& spec) {
     }
   }
   if (!found) return std::nullopt;
-  form = without_unread(std::move(form));
+  drop_unread(form);
   if (count_passes(form) >= count_passes(spec)) return std::nullopt;
   return form;
 }

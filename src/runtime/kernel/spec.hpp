@@ -191,6 +191,20 @@ struct KernelSpec {
   /// Bytes of an element in memory.
   int element_bytes(int parameter) const { return is_ordinals(parameter) ? 0 : static_cast<int>(itemsize(parameter_dtype(parameter))); }
   bool is_output(int parameter) const { return parameter >= input_count(); }
+  /// Leaves out steps: those of which `stays` says no, by their values. None that stays reads one of them, nor is one stored.
+  void keep_steps(const std::vector<bool>& stays) {
+    const auto first = static_cast<std::size_t>(first_step());
+    std::vector<int> place(stays.size());
+    std::vector<Step> kept;
+    for (std::size_t value = 0; value < stays.size(); ++value) {
+      place[value] = static_cast<int>(value < first ? value : first + kept.size());
+      if (value < first || !stays[value]) continue;
+      kept.push_back(std::move(steps[value - first]));
+      for (int& input : kept.back().inputs) input = place[static_cast<std::size_t>(input)];
+    }
+    steps = std::move(kept);
+    for (int& store : stores) store = place[static_cast<std::size_t>(store)];
+  }
   int cost() const {
     int sum = 0;
     for (const Step& step : steps) sum += step.cost;
