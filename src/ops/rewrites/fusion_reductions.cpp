@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
+#include <optional>
 #include <unordered_map>
 
 #include <damo/kernel_op.hpp>
@@ -16,6 +16,7 @@ namespace {
 constexpr int kMostReads = 64;  // that are looked at before a group stays on its level
 constexpr std::int64_t kOneRow = 16384;  // elements of the only row that one block, or one thread of a CPU, goes through again and again
 constexpr std::int64_t kLongRow = std::int64_t{1} << 20;  // of which, on a device of any kind, a kernel goes through each pass
+constexpr std::size_t kMostOfALongRow = 256;  // nodes of a group whose arrays are counted: each edge asks anew
 
 /// Axes, those of extent 1 last: what broadcasts to a shape has fewer.
 int count_axes(const std::vector<int>& shape) {
@@ -183,28 +184,28 @@ bool ReductionGroups::may_spread(const Whole& group) const {
     if (group.dims[axis] == kUnknown) is_known = false;
     else length = std::min(length * group.dims[axis], kLongRow);
   }
-  return is_known && (length <= kOneRow || (length == kLongRow && arrays_of(group) <= 1));
+  return is_known && (length <= kOneRow || (length == kLongRow && reads_one_array(group)));
 }
 
-/// Values of the group's space that it reads and does not make.
-std::size_t ReductionGroups::arrays_of(const Whole& group) const {
-  std::set<ValueId> arrays;
+/// Whether the group reads one value of its space that it does not make, or none. Not known, and so no, of a group of more than kMostOfALongRow nodes.
+bool ReductionGroups::reads_one_array(const Whole& group) const {
   std::unordered_set<NodeId> nodes;
-  const auto each = [&](auto act) {
-    const Whole* member = &group;
-    do {
-      for (NodeId node : member->nodes) act(node);
-      member = &wholes_[static_cast<std::size_t>(member->next)];
-    } while (member != &group);
-  };
-  each([&](NodeId node) { nodes.insert(node); });
-  each([&](NodeId node) {
+  const Whole* member = &group;
+  do {
+    if (nodes.size() + member->nodes.size() > kMostOfALongRow) return false;
+    nodes.insert(member->nodes.begin(), member->nodes.end());
+    member = &wholes_[static_cast<std::size_t>(member->next)];
+  } while (member != &group);
+  std::optional<ValueId> only;
+  for (NodeId node : nodes) {
     for (ValueId input : graph_.inputs(node)) {
       const bool is_made = graph_.owner(input) != NodeId::kNone && nodes.contains(graph_.owner(input));
-      if (!is_made && shapes_.of(input) == group.space) arrays.insert(input);
+      if (is_made || shapes_.of(input) != group.space) continue;
+      if (only && *only != input) return false;
+      only = input;
     }
-  });
-  return arrays.size();
+  }
+  return true;
 }
 
 /// What stands against the edge: it should stay in one domain, or lead from a row to its elements.

@@ -9,6 +9,9 @@
 // does one read what follows from it through steps of a column's shape. Rows are along the last axis,
 // where neighbours lie in memory as a rule. Where a call's arrays lie otherwise the kernel is split (split_passes.hpp).
 //
+// A reduction over everything leaves one row, which one block, or one thread, would go through: what follows from it for each element is in its group where the row is short, or so long that a kernel
+// goes through it each pass (split_passes.hpp) and the group reads one array. All extents must be known. Values are those of the ops either way, as of any group; sums may be joined in another order.
+//
 // The groups of elementwise nodes stay as they are and are joined as wholes. The proof that no path leaves a group and comes back
 // is that of fusion_groups.hpp: each whole has a level, which rises along every edge that is not inside a group. A whole joins
 // those of its producers that are on its level if all of them agree; else it rises. A producer on a lower level rises to it first, and what follows from
@@ -59,7 +62,7 @@ class ReductionGroups {
   bool agree(int a, int b) { return against(a, b) == Apart::kNone; }
   Apart against(const Whole& from, const Whole& to, NodeId node, ValueId input) const;
   bool may_spread(const Whole& group) const;
-  std::size_t arrays_of(const Whole& group) const;
+  bool reads_one_array(const Whole& group) const;
   void note_neighbours(int whole);
   void join(int whole);
   bool is_plain_join(NodeId node) const;
