@@ -33,7 +33,6 @@ constexpr int kBlocksInChunks = 32, kBlocksOfWideColumns = 8;  // of each multip
 constexpr int kBytesOfWideColumns = 8, kMostWideCost = 32;  // with which all those blocks are resident: with more arithmetic the last of them would run alone
 constexpr std::int64_t kSmallestChunk = 4096;   // elements of a block of which there are several a row
 constexpr std::int64_t kMostChunks = 65535;     // the grid's second axis
-constexpr int kLanesOfAMultiprocessor = 128;    // that compute at once
 constexpr std::int64_t kTripCycles = 1200;      // from what a block reads of a tile to its values
 constexpr std::int64_t kSecondLaunchCycles = 3500;  // a launch in a replayed graph, what it reads and how it ends: about 2 us
 constexpr std::int64_t kOneWarpRow = 4096;      // of one pass: longer rows take a block
