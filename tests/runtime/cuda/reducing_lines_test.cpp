@@ -1,0 +1,86 @@
+// Single lines of the texts of kernels that reduce: what is asked of vectors, where rows are taken apart, how quotients are made.
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/cuda/dialect.hpp"
+#include "runtime/cuda/text_as_cuda_c.hpp"
+#include "runtime/kernel/reducing_specs.hpp"
+
+namespace damo {
+namespace {
+
+TEST(CudaReducingLines, AsksForEachVectorOfATilesClusterWhetherItIsThere) {
+  const KernelSpec spec = softmax_in_steps();
+  const Shape space{50257, 2};
+  const Strides strides = contiguous_strides(space);
+  const std::vector<ArrayLayout> arrays(2, ArrayLayout{&space, &strides});
+  Layout layout = cuda_layout(spec, Geometry(space, arrays, 1));
+  layout.beside = 1, layout.lanes = 512, layout.items = 13, layout.vector = 2, layout.cluster = 8, layout.whole = true, layout.ends = Ends::kVectors;
+  const std::string text = cuda_dialect().emit(spec, layout);
+  EXPECT_THAT(text, ::testing::HasSubstr("__cluster_dims__(8, 1, 1)"));
+  EXPECT_THAT(text, ::testing::HasSubstr("at < end"));
+  EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("u < 12 ||")));
+}
+
+TEST(CudaReducingLines, TakesRowsThatStayApartWhereLinesOfTheCacheBegin) {
+  const auto text = [](const Shape& shape) {
+    const Strides dense = contiguous_strides(shape);
+    const ArrayLayout arrays[] = {{&shape, &dense}, {&shape, &dense}};
+    const KernelSpec spec = softmax_in_steps();
+    return cuda_dialect().emit(spec, cuda_layout(spec, Geometry(shape, arrays, 2), {132, 8, 227 * 1024}));
+  };
+  EXPECT_THAT(text({2670, 50257}), ::testing::AllOf(::testing::HasSubstr("const u32 shift = (u32(reinterpret_cast<u64>(r0) / sizeof(float)) + u32(begin)) & 31u;"), ::testing::HasSubstr("& 3u) == (shift & 3u);")));
+  EXPECT_THAT(text({20000, 5001}), ::testing::AllOf(::testing::HasSubstr("const u32 shift = (u32(reinterpret_cast<u64>(r0) / sizeof(float)) + u32(begin)) & 3u;"), ::testing::HasSubstr("const bool inner0 = whole0 && a.length > 0 && i64(c0) * a.k0[0] >= i64(shift) && (a.kept[0] - 1 - c0) * a.k0[0] >= 3;")));
+}
+
+TEST(CudaReducingLines, CorrectsAQuotientOfSixteenBitsOnceWhereAnotherStepReadsIt) {
+  const auto text = [](DType dtype) {
+    KernelSpec spec = softmax_in_steps();
+    spec.inputs = spec.outputs = {dtype};
+    for (Step& step : spec.steps) step.compute = step.result = dtype;
+    const int quotient = spec.stores[0];
+    Step next = map("x0 * T(2)", {quotient});
+    next.compute = next.result = dtype;
+    spec.steps.push_back(next);
+    spec.stores = {quotient + 1};
+    const Shape shape = {5000, 1000};
+    const Strides dense = contiguous_strides(shape);
+    const ArrayLayout arrays[] = {{&shape, &dense}, {&shape, &dense}};
+    return cuda_dialect().emit(spec, cuda_layout(spec, Geometry(shape, arrays, 2), {132, 8, 227 * 1024}));
+  };
+  EXPECT_THAT(text(bfloat16), ::testing::HasSubstr("divide_once(v3, d4)"));
+  EXPECT_THAT(text(float16), ::testing::HasSubstr("divide_once(v3, d4)"));
+  EXPECT_THAT(text(float32), ::testing::HasSubstr("divide(v3, d4)"));
+}
+
+TEST(CudaReducingLines, DividesSixteenBitRowsByOneReciprocal) {
+  for (DType dtype : {float16, bfloat16}) {
+    KernelSpec spec = softmax_in_steps();
+    spec.inputs = spec.outputs = {dtype};
+    for (Step& step : spec.steps) step.compute = step.result = dtype;
+    const Shape shape = {5000, 1000};
+    const Strides dense = contiguous_strides(shape);
+    const ArrayLayout arrays[] = {{&shape, &dense}, {&shape, &dense}};
+    EXPECT_THAT(cuda_dialect().emit(spec, cuda_layout(spec, Geometry(shape, arrays, 2), {132, 8, 227 * 1024})), ::testing::HasSubstr("divide_to_half(v3, d4)")) << name(dtype);
+  }
+}
+
+TEST(CudaReducingLines, HoldsJoinsAcrossRowsInPiecesOfOneAccess) {
+  const auto pieces = [](const KernelSpec& spec) {
+    const Shape shape = {50, 1024}, row = {50, 1}, column = {1, 1024};
+    const Strides dense = contiguous_strides(shape), of_row = contiguous_strides(row), of_column = contiguous_strides(column);
+    const ArrayLayout arrays[] = {{&shape, &dense}, {&row, &of_row}, {&column, &of_column}};
+    const std::string text = cuda_dialect().emit(spec, cuda_layout(spec, Geometry(shape, arrays, 2)));
+    const std::string from = "Vec<Joined2, ";
+    const std::size_t at = text.find(from);
+    return at == std::string::npos ? text : text.substr(at + from.size(), text.find('>', at) - at - from.size());
+  };
+  EXPECT_EQ(pieces(sums_of_both()), "4");
+  EXPECT_EQ(pieces(sums_of_both_in_float64()), "2") << "lanes that are 32 bytes apart ask for the same banks";
+}
+
+}  // namespace
+}  // namespace damo
