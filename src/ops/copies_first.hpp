@@ -10,6 +10,7 @@
 //     of 2^16 270, so 80; of 2048 x 2048 120 ms, so 5.3;
 //   - or another input is read so, and a sweep along that axis touches more than kNearBytes of lines. Sums of products of transposed and other floats, 2^22: along 256 3.6 ms and so, across 10.6,
 //     so 4.9; along 2,048 7.4, so 3.8, across 29.8, so 3.9. With fewer lines the copy gains nothing.
+// The figures are of a program that was not kept; damo-bench --compositions has transpose_softmax (docs/performance.md).
 #pragma once
 #include <span>
 #include <vector>
