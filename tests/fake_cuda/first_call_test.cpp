@@ -201,12 +201,25 @@ TEST_F(FirstCallNvrtc, WindowsThatLieOtherwiseAreCompiledWithTheOthers) {
 
 TEST_F(FirstCallNvrtc, ACallFindsCompiledWhatAThreadWasLeftFor) {
   if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "one thread compiles what function() waits for, the other what it does not";
-  const Variable x = vector("x");
-  const Function f = function({x}, {mean(x * x) - 0.3125}, {.device = device()});
-  requests();  // waits for it
-  const std::uint64_t before = device().backend().cache().statistics().compiles;
-  f(zeros({64}));
-  EXPECT_EQ(device().backend().cache().statistics().compiles, before);
+  const auto compiles = [this] {
+    requests();  // waits for what is compiled beside
+    return device().backend().cache().statistics().compiles;
+  };
+  bool was_left = false;
+  for (int attempt = 0; attempt < 20 && !was_left; ++attempt) {  // a busy machine may start the other thread when the first has ended
+    const Variable x = vector("x");
+    const std::uint64_t at_first = compiles();
+    const Function f = function({x}, {mean(x * x) - (0.3125 + attempt)}, {.device = device()});
+    const std::uint64_t before = compiles();
+    was_left = before - at_first > 1;
+    f(zeros({64}));
+    if (was_left) {
+      EXPECT_EQ(compiles(), before);
+    } else {
+      EXPECT_EQ(compiles(), before + 1);
+    }
+  }
+  EXPECT_TRUE(was_left) << "of twenty functions none had a thread that compiled beside it";
 }
 
 TEST_F(FirstCallNvrtc, WhatAProductNeedsIsCompiledBesideTheKernels) {
