@@ -35,7 +35,7 @@ inline constexpr int kCpuShortLanes = 16;      ///< of rows that are one run of 
 inline constexpr int kCpuBlockRows = 16;       ///< short rows, of a block; fewer of those that are longer
 inline constexpr int kCpuBlockElements = 2048;
 inline constexpr int kCpuAcrossBlockElements = 512;  ///< of rows that are joined across, too: what they are joined into takes its part of the first-level cache
-inline constexpr int kCpuHeldBytes = 256 << 10;  ///< of a task's values, on its stack: a second-level cache holds them beside the row and the next one
+inline constexpr int kCpuHeldBytes = 512 << 10;  ///< of a task's values, on its stack: a second-level cache holds most of them, and what the next level holds is sooner read than made again
 
 class CpuReducingEmitter {
  public:

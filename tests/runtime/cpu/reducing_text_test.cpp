@@ -41,5 +41,18 @@ TEST(ReducingText, PutsShortRowsInBlocksThatAreJoinedAcrossToo) {
   EXPECT_THAT(text_of(sums_of_both(), {{4096, 64}, 2}, {{4096, 64}, {4096, 1}, {1, 64}}), Not(HasSubstr("for (i64 block = from;"))) << "a chain of sums stays in registers";
 }
 
+TEST(ReducingText, HoldsTheExponentialsOfRowsUpToTheSizeOfASecondLevelCache) {
+  KernelSpec narrow = softmax();  // whose outputs cannot keep them
+  narrow.inputs = narrow.outputs = {bfloat16};
+  const auto text = [&](std::int64_t length) { return text_of(narrow, {{64, length}, 2}, {{64, length}, {64, length}}); };
+  const auto exponentials = [](const std::string& all) {
+    int count = 0;
+    for (std::size_t at = all.find("= f0_map("); at != std::string::npos; at = all.find("= f0_map(", at + 1)) ++count;
+    return count;
+  };
+  EXPECT_EQ(exponentials(text(131072)), 2) << "in lanes, and in those that are left over";
+  EXPECT_GT(exponentials(text(131073)), 2) << "made again";
+}
+
 }  // namespace
 }  // namespace damo
