@@ -115,6 +115,38 @@ TEST(StripsOnCpu, StreamRowsThatWereReduced) {
   }
 }
 
+/// Whole numbers, whose sums along columns are exact.
+template <class T>
+void columns_are_stored_and_summed(std::int64_t columns) {
+  const std::int64_t rows = static_cast<std::int64_t>(bytes_past_caches() / sizeof(T)) / columns + 3;
+  const std::vector<double> a = counting(rows * columns, 5), b = counting(rows * columns, 7);
+  const Variable x = matrix("x", dtype_of<T>()), g = matrix("g", dtype_of<T>()), kept = where(x > 2, g - 3, 0), sign = gt(kept, 0);
+  const Array by_x = Array::from(as<T>(a), {rows, columns}, cpu()), by_g = Array::from(as<T>(b), {rows, columns}, cpu());
+  const auto [stored, sums] = function({x, g}, {kept, sum(kept, 0)}, on_cpu()).template call<2>(by_x, by_g);
+  const auto [signs, again, sums_again] = function({x, g}, {sign, kept, sum(kept, 0)}, on_cpu()).template call<3>(by_x, by_g);  // lines of the one begin elsewhere than those of the other
+  std::vector<double> totals(static_cast<std::size_t>(columns));
+  std::vector<T> elements(a.size());
+  std::vector<unsigned char> bits(a.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double value = a[i] > 2 ? b[i] - 3 : 0;
+    elements[i] = T(static_cast<float>(value));
+    bits[i] = value > 0;
+    totals[i % totals.size()] += value;
+  }
+  for (double& value : totals) value = static_cast<double>(static_cast<float>(T(static_cast<float>(value))));
+  EXPECT_EQ(std::memcmp(stored.data(), elements.data(), stored.nbytes()), 0) << "rows of " << columns;
+  EXPECT_EQ(std::memcmp(again.data(), elements.data(), again.nbytes()), 0) << "rows of " << columns;
+  EXPECT_EQ(std::memcmp(signs.data(), bits.data(), signs.nbytes()), 0) << "rows of " << columns;
+  EXPECT_EQ(sums.to_doubles(), totals) << "of " << columns << " columns";
+  EXPECT_EQ(sums_again.to_doubles(), totals) << "of " << columns << " columns";
+}
+
+TEST(StripsOnCpu, StreamColumnsThatAreSummed) {
+  SKIP_WHERE_CACHES_HOLD_ALL();
+  columns_are_stored_and_summed<float>(4099);
+  columns_are_stored_and_summed<BFloat16>(300);
+}
+
 /// Rows that share weights go through the last pass some together; one row alone has nobody to share with.
 void rows_together_are_as_rows_alone(const Function& f, const Array& x, const Array& residual, const Array& weight, const Array& bias) {
   const Results all = f(x, residual, weight, bias);

@@ -207,7 +207,7 @@ std::string CpuReducingEmitter::kept(int value, const std::string& place, const 
 }
 
 /// What a pass does with one element, but for joining it.
-void CpuReducingEmitter::emit_element(const std::string& indent, const std::string& index, const std::string& place, const Passes::Pass& pass, const std::string& prefixes, bool to_strip) {
+void CpuReducingEmitter::emit_element(const std::string& indent, const std::string& index, const std::string& place, const Passes::Pass& pass, const std::string& prefixes, const std::string& strip_place) {
   const std::string from_first = backward_ && !columns() ? "-(" + index + ")" : index;
   const auto at = [&](int i) { return "e" + number(i) + "[" + product(from_first, inner_step(i)) + "]"; };
   const auto names = [this](int value) { return name(value); };
@@ -226,7 +226,8 @@ void CpuReducingEmitter::emit_element(const std::string& indent, const std::stri
   }
   for (int value : pass.keeps) line(indent + kept(value, place, at) + " = v" + number(value) + ";");
   for (int output : pass.stores) {
-    const std::string target = to_strip ? "strip" + number(output) + "[k]" : at(parameter_of(output));
+    const bool to_strip = !strip_place.empty();
+    const std::string target = to_strip ? "strip" + number(output) + "[" + strip_place + "]" : at(parameter_of(output));
     line(indent + storing(output, target, names, to_strip));
   }
   for (int join : pass.across) line(indent + "h" + number(join) + "[" + place + "] = " + steps_.appended(join, "h" + number(join) + "[" + place + "]", names) + ";");
@@ -452,10 +453,15 @@ void CpuReducingEmitter::emit_column_pass(const Passes::Pass& pass) {
   }
   line("    for (; r < stop; ++r) {");
   emit_reduced_offsets("      ", "r", layout_.reduced_rank, pass);
-  line("      for (i64 k = 0; k < count; ++k) {");
-  emit_element("        ", "k", "r", pass);
-  emit_joins("        ", "m", true, pass);
-  line("      }\n    }");
+  if (streams(pass)) {
+    emit_stores("      ", "count", "r", pass);
+  } else {
+    line("      for (i64 k = 0; k < count; ++k) {");
+    emit_element("        ", "k", "r", pass);
+    emit_joins("        ", "m", true, pass);
+    line("      }");
+  }
+  line("    }");
   for (int join : pass.joins) {
     if (layout_.turned) break;
     const std::string n = number(join), joined = "reduce" + n + "(" + lane("t", join, "k") + ", " + lane("m", join, "k") + ")";
@@ -511,6 +517,7 @@ void CpuReducingEmitter::emit_columns() {
   }
   emit_turned(true);
   line(layout_.turned ? "  }\n  }" : "  }");
+  if (has_strips()) line("  if (a.fast & 2) stream_fence();");
   end();
 }
 

@@ -74,8 +74,8 @@ class CpuReducingEmitter {
   void emit_column_pass(const Passes::Pass& pass);
   void emit_reduced_offsets(const std::string& indent, const std::string& place, int axes, const Passes::Pass& pass);
   /// prefixes: statements that make the values that the element has from prefix joins.
-  /// to_strip: what is stored goes to element k of strips.
-  void emit_element(const std::string& indent, const std::string& index, const std::string& place, const Passes::Pass& pass, const std::string& prefixes = {}, bool to_strip = false);
+  /// strip_place: what is stored goes to that element of strips.
+  void emit_element(const std::string& indent, const std::string& index, const std::string& place, const Passes::Pass& pass, const std::string& prefixes = {}, const std::string& strip_place = {});
   bool streams(const Passes::Pass& pass) const;
   bool has_strips() const;
   bool has_bands() const;

@@ -1,4 +1,4 @@
-// The part of CpuReducingEmitter that writes passes which join nothing: what they store goes past the caches where arrays are larger than these
+// The part of CpuReducingEmitter that writes passes which join nothing, and of columns also those that join: what they store goes past the caches where arrays are larger than these
 // (ArgumentBlock::set_streams), whole cache lines at a time, and the row behind is asked for meanwhile.
 #include <algorithm>
 
@@ -9,14 +9,17 @@ namespace damo {
 namespace {
 
 constexpr int kWorthStrips = 512;    // elements of a row from which storing past the caches is worth it
+constexpr int kWorthColumns = 256;   // columns of a task, likewise
 constexpr int kRowAhead = 64 << 10;  // bytes of rows without dear values that are asked for ahead: for longer ones the processor's own fetching is as good
 constexpr const char* kVectoriseStores = "#pragma clang loop vectorize(assume_safety)";
 
 }  // namespace
 
-/// Whether what the pass stores may go past the caches: neighbours, which no pass reads again. A kernel that computes long does not wait for memory.
+/// Whether what the pass stores may go past the caches: neighbours, which no pass reads again. A kernel that computes long does not wait for memory, nor do columns of
+/// several passes.
 bool CpuReducingEmitter::streams(const Passes::Pass& pass) const {
-  if (columns() || layout_.in_place || spec_.users_text || spec_.scans() || spec_.joins_across() || !pass.joins.empty() || pass.stores.empty() || spec_.cost() >= kHeavyCost) return false;
+  if (layout_.turned || layout_.in_place || spec_.users_text || spec_.scans() || spec_.joins_across() || pass.stores.empty() || spec_.cost() >= kHeavyCost) return false;
+  if (columns() ? passes_.all().size() > 1 : !pass.joins.empty()) return false;
   return std::all_of(pass.stores.begin(), pass.stores.end(), [&](int output) {
     const int parameter = parameter_of(output);
     return access(parameter) == Access::kRow && std::find(kept_in_.begin(), kept_in_.end(), parameter) == kept_in_.end();
@@ -35,8 +38,15 @@ std::string CpuReducingEmitter::head_of(int output) const {
 }
 
 /// Asks for the row behind this one, or for its like in the band behind, while a pass is busy with arithmetic, or else while it stores past the caches: memory would be idle in the one, and in the
-/// other the fetching by the processor itself does not keep up.
+/// other the fetching by the processor itself does not keep up. Of columns it begins anew with each row, which lies far behind the one before.
 void CpuReducingEmitter::emit_ahead(const std::string& indent, const std::string& before, const Passes::Pass& pass) {
+  if (columns()) {
+    const std::string last = number(layout_.reduced_rank - 1);
+    for (int input : pass.inputs) {
+      if (access(input) == Access::kRow && !spec_.is_ordinals(input)) line(indent + "  prefetch_strip(e" + number(input) + " + a.r" + number(input) + "[" + last + "] + j);");
+    }
+    return;
+  }
   if (&pass != asks_ahead()) return;
   for (int input : passes_.all()[0].inputs) {
     if (access(input) == Access::kRow && !spec_.is_ordinals(input)) line(indent + "  if (ahead) prefetch_strip(r" + number(input) + " + " + (has_bands() ? "band * " : "") + kept_step(input) + " + " + before + "j);");
@@ -46,7 +56,7 @@ void CpuReducingEmitter::emit_ahead(const std::string& indent, const std::string
 /// The pass that does, if any: the first that holds values, else the one that stores. It goes over strips.
 const Passes::Pass* CpuReducingEmitter::asks_ahead() const {
   const auto& passes = passes_.all();
-  if (layout_.reduced_rank > 1 || !streams(passes.back())) return nullptr;
+  if (columns() || layout_.reduced_rank > 1 || !streams(passes.back())) return nullptr;
   const auto holds = std::find_if(passes.begin(), passes.end(), [](const Passes::Pass& pass) { return !pass.keeps.empty(); });
   return layout_.whole && layout_.lanes == kCpuTile && holds != passes.end() ? &*holds : &passes.back();
 }
@@ -69,31 +79,44 @@ void CpuReducingEmitter::emit_strips(const std::string& indent, const std::strin
   emit_ahead(indent, before, pass);
   for (int output : pass.stores) line(indent + "  alignas(64) " + storage_type(spec_.parameter_dtype(parameter_of(output))) + " strip" + number(output) + "[" + strip + "];");
   line(kVectoriseStores);
-  line(indent + "  for (i64 k = 0; k < " + strip + "; ++k) {");
-  emit_element(indent + "    ", "j + k", before + "j + k", pass, {}, true);
+  if (columns()) {
+    line(indent + "  for (i64 k = j; k < j + " + strip + "; ++k) {");
+    emit_element(indent + "    ", "k", before, pass, {}, "k - j");
+    emit_joins(indent + "    ", "m", true, pass);
+  } else {
+    line(indent + "  for (i64 k = 0; k < " + strip + "; ++k) {");
+    emit_element(indent + "    ", "j + k", before + "j + k", pass, {}, "k");
+  }
   line(indent + "  }");
   for (int output : pass.stores) line(indent + "  stream_strip(e" + number(parameter_of(output)) + " + j, strip" + number(output) + ");" + guard_.take_strip(output, "strip" + number(output)));
   line(indent + "}");
 }
 
-/// So many elements from e0, e1, ... on, of a pass that joins nothing; of rows in bands those of the window at hand, which the first whole line begins too.
+/// So many elements from e0, e1, ... on, of a pass that joins nothing, or of columns that streams, before then being their place; of rows in bands those of the window at hand, which the first whole line begins too.
 void CpuReducingEmitter::emit_stores(const std::string& indent, const std::string& count, const std::string& before, const Passes::Pass& pass) {
   const bool strips = streams(pass), in_windows = strips && has_bands();
   const std::string stop = in_windows ? "stop" : count;
   if (!in_windows) line(indent + "i64 j = 0;");
   if (strips) {
     // Up to a place from which all outputs are whole lines, and behind the lines, element by element.
-    std::string same = "a.fast & 2 && " + count + " >= " + number(kWorthStrips);
+    std::string same = "a.fast & 2 && " + count + " >= " + number(columns() ? kWorthColumns : kWorthStrips);
     for (int output : pass.stores) same += output == pass.stores[0] ? "" : " && " + head_of(output) + " == head";
     line(indent + "const i64 head = " + head_of(pass.stores[0]) + ";");
     line(indent + "const bool in_strips = " + same + ";");
     if (in_windows) line(indent + "const i64 behind = head + window + width, stop = behind < " + count + " ? behind : " + count + ";\n" + indent + "i64 j = window > 0 ? head + window : 0;");
     line(indent + "for (i64 until = in_strips ? head : " + stop + ";; until = " + stop + ") {");
   }
-  line(kVectoriseStores);
-  line(indent + "for (; j < " + (strips ? "until" : stop) + "; ++j) {");
-  emit_element(indent + "  ", "j", before + "j", pass);
-  line(indent + "}");
+  if (columns()) {
+    line(indent + "for (i64 k = j; k < until; ++k) {");
+    emit_element(indent + "  ", "k", before, pass);
+    emit_joins(indent + "  ", "m", true, pass);
+    line(indent + "}\n" + indent + "j = until;");
+  } else {
+    line(kVectoriseStores);
+    line(indent + "for (; j < " + (strips ? "until" : stop) + "; ++j) {");
+    emit_element(indent + "  ", "j", before + "j", pass);
+    line(indent + "}");
+  }
   if (!strips) return;
   line(indent + "if (until == " + stop + ") break;");
   emit_strips(indent, stop, before, pass);

@@ -10,6 +10,7 @@
 namespace damo {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -52,6 +53,12 @@ TEST(ReducingText, HoldsTheExponentialsOfRowsUpToTheSizeOfASecondLevelCache) {
   };
   EXPECT_EQ(exponentials(text(131072)), 2) << "in lanes, and in those that are left over";
   EXPECT_GT(exponentials(text(131073)), 2) << "made again";
+}
+
+TEST(ReducingText, StoresColumnsThatAreJoinedPastTheCaches) {
+  const KernelSpec doubled = spec_of("doubled", {map("x0 * T(2)", {0}), sum_of(1)}, {1, 2});
+  EXPECT_THAT(text_of(doubled, {{4096, 512}, 1}, {{4096, 512}, {4096, 512}, {1, 512}}), AllOf(HasSubstr("stream_strip(e1 + j, strip0)"), HasSubstr("prefetch_strip(e0 + a.r0[0] + j)")));
+  EXPECT_THAT(text_of(softmax(), {{4096, 512}, 1}, {{4096, 512}, {4096, 512}}), Not(HasSubstr("stream_strip"))) << "several passes compute longer than they wait for memory";
 }
 
 }  // namespace
