@@ -25,7 +25,7 @@ constexpr std::size_t kMostFailures = 20;        // then something is wrong with
 
 struct Options {
   std::string device = "cpu", out;
-  std::string family;  ///< graphs without a node of it are left out; "any"
+  std::string family;  ///< graphs without a node of it are left out; "any"; "large": those of small spaces
   std::uint64_t first = 0, count = 1000;
   double seconds = 1e9;
   int limit = 120;  ///< seconds for one graph
@@ -40,7 +40,7 @@ struct Message {
 
 std::string check_seed(std::uint64_t seed, const Options& options, Tally& tally) {
   const GraphSpec graph = random_graph(seed);
-  const bool is_asked_for = options.family.empty() || std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const NodeSpec& node) {
+  const bool is_asked_for = options.family.empty() || (options.family == "large" && graph.is_large) || std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const NodeSpec& node) {
     return !node.family.empty() && (options.family == "any" || node.family == options.family);
   });
   if (!is_asked_for) return {};

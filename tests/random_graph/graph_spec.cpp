@@ -16,6 +16,8 @@ namespace damo::testing {
 namespace {
 
 constexpr std::int64_t kMostElements = 200000;  // of a value: the reference takes 0.2 us for one
+constexpr std::int64_t kSmallSpace = 3000, kLargeSpace = 150000;  // elements of what all symbols span together
+constexpr std::int64_t kLongestScan = 1000;    // the reference adds up anew for each element
 
 std::mt19937_64 generator(std::uint64_t seed) { return std::mt19937_64(seed * 0x9e3779b97f4a7c15u + 0x2545f4914f6cdd1du); }
 
@@ -162,6 +164,7 @@ class Generator {
     graph_.updates = (drawn >> 40) % 8 == 0;
     graph_.donates = (drawn >> 44) % 8 == 0;
     has_sinks_ = (drawn >> 48) % 8 == 0;
+    if ((drawn >> 52) % 16 == 0) draw_large(drawn >> 56);
   }
 
   GraphSpec draw() {
@@ -175,7 +178,7 @@ class Generator {
       graph_.inputs.push_back({.dtype = int32, .dims = {}, .known = {}, .seed = static_cast<unsigned>(random_()), .counts = true});
       values_.push_back({int32, {}});
     }
-    for (std::size_t i = 0, count = 1 + pick(pick(4) == 0 ? 14 : 6); i < count; ++i) {
+    for (std::size_t i = 0, count = 1 + pick(graph_.is_large ? 5 : pick(4) == 0 ? 14 : 6); i < count; ++i) {
       for (int tries = 0; tries < 12 && !add_node(); ++tries) {
       }
     }
@@ -191,21 +194,31 @@ class Generator {
  private:
   std::size_t pick(std::size_t n) { return static_cast<std::size_t>(random_() % n); }
 
+  /// Few nodes on rows or columns of many elements, which kernels divide among tasks, hold in parts or go over again: gradients of those would take minutes to look at.
+  void draw_large(std::uint64_t drawn) {
+    graph_.is_large = true;
+    graph_.differentiates = graph_.updates = has_sinks_ = false;
+    families_ = {&op_family("norms")};
+    if (drawn % 2 == 0) families_.push_back(&op_family("shapes"));
+  }
+
   /// Extents of a call are drawn so that the space of all symbols stays small.
   void draw_symbols() {
-    const std::size_t symbols = 1 + pick(4), rank = pick(10) == 0 ? pick(7) : pick(4);
+    const std::size_t symbols = 1 + pick(4), rank = graph_.is_large ? 1 + pick(3) : pick(10) == 0 ? pick(7) : pick(4);
     for (std::size_t i = 0; i < rank; ++i) space_.push_back(kFirstSymbol + static_cast<int>(pick(symbols)));
     static constexpr std::int64_t kExtents[] = {1, 2, 3, 4, 5, 7, 8, 16, 17, 33, 70, 300};
-    const std::size_t calls = 1 + pick(3);
+    static constexpr std::int64_t kLong[] = {256, 1000, 1024, 1025, 2048, 4096, 4099, 8191, 10000, 32768, 50257, 65536, 100003, 131072};
+    const std::size_t calls = 1 + pick(graph_.is_large ? 2 : 3);
     for (std::size_t call = 0; call < calls; ++call) {
       std::vector<std::int64_t> extents(kFirstSymbol + symbols, 1);
       for (std::size_t i = kFirstSymbol; i < extents.size(); ++i) extents[i] = pick(25) == 0 ? 0 : kExtents[pick(std::size(kExtents))];
+      if (graph_.is_large) extents[static_cast<std::size_t>(space_[pick(rank)])] = kLong[pick(std::size(kLong))];
       const auto size = [&] {
         std::int64_t product = 1;
         for (int symbol : space_) product *= std::max<std::int64_t>(extents[static_cast<std::size_t>(symbol)], 1);
         return product;
       };
-      while (size() > 3000) {
+      while (size() > (graph_.is_large ? kLargeSpace : kSmallSpace)) {
         const auto largest = std::max_element(extents.begin(), extents.end());
         *largest = (*largest + 1) / 2;
       }
@@ -247,6 +260,7 @@ class Generator {
       return try_add({.kind = NodeSpec::Kind::kBackwardsInto, .name = {}, .operands = {near()}, .pattern = {}});
     }
     if (!families_.empty() && pick(3) == 0) return add_of_family();
+    if (graph_.is_large && pick(3) == 0) return add_reduction();
     if (kind < 26) return add_row();
     if (kind < 29) node.kind = NodeSpec::Kind::kCast, node.operands = {near()}, node.dtype = pick(2) ? dtypes_[pick(dtypes_.size())] : kAllDTypes[pick(std::size(kAllDTypes))];
     else if (kind < 31) node.kind = NodeSpec::Kind::kConstant, node.dtype = dtypes_[pick(dtypes_.size())], node.number = number_of_a_rule(pick(41));
@@ -356,6 +370,7 @@ class Generator {
     const std::size_t rank = values_[static_cast<std::size_t>(node.operands[0])].dims.size();
     if (rank == 0) return false;
     node.pattern = {static_cast<int>(pick(rank))};
+    if (greatest_extent(values_[static_cast<std::size_t>(node.operands[0])].dims[static_cast<std::size_t>(node.pattern[0])]) > kLongestScan) return false;
     node.number = static_cast<double>(2 * pick(2) + (node.name == "cumsum" || node.name == "cumprod" ? pick(2) : 0));  // the greatest of nothing is no number of the reference's
     return try_add(std::move(node));
   }
@@ -408,7 +423,7 @@ class Generator {
   bool add_of_family() {
     Draw draw(random_, values_, [this](int symbol) { return greatest_extent(symbol); });
     std::optional<NodeSpec> node = families_[pick(families_.size())]->draw(draw);
-    if (!node || draw.result_size > 5000) return false;
+    if (!node || draw.result_size > (graph_.is_large ? kMostElements : 5000)) return false;
     const NewSymbols symbols{static_cast<int>(graph_.nodes.size())};
     if (!try_add(std::move(*node))) return false;
     bounds_[symbols.sized()] = draw.result_size;
@@ -456,7 +471,8 @@ class Generator {
   std::vector<ValueType> values_;
 };
 
-Scalar random_value(std::mt19937_64& random, DType dtype) {
+/// rare: infinities and the like are one in 65,536, or each long row would have some and its sum be no number.
+Scalar random_value(std::mt19937_64& random, DType dtype, bool rare) {
   const std::uint64_t word = random(), which = word >> 56;
   if (dtype == bool_) return Scalar(static_cast<bool>(word & 1));
   if (!is_floating(dtype)) {
@@ -465,7 +481,7 @@ Scalar random_value(std::mt19937_64& random, DType dtype) {
   }
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   static constexpr double kSpecial[] = {0, -0.0, 1, -1, 0.5, 2, 1e4, -1e4, 1e-5, 80, kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN()};
-  if (which < 12) return Scalar(kSpecial[word % std::size(kSpecial)]).cast(dtype);
+  if (which < 12 && (!rare || (word >> 32) % 3072 == 0)) return Scalar(kSpecial[word % std::size(kSpecial)]).cast(dtype);
   const double unit = static_cast<double>(static_cast<std::int64_t>(word % 257) - 128);
   return Scalar(which < 60 ? unit * 0.0371 : unit / 32).cast(dtype);
 }
@@ -544,7 +560,7 @@ std::vector<Scalar> buffer_values(const GraphSpec& graph, int buffer, std::size_
   }
   std::mt19937_64 random = generator(owner.seed + 77 * call + 1);
   std::vector<Scalar> values;
-  for (std::int64_t i = 0; i < needed; ++i) values.push_back(random_value(random, owner.dtype));
+  for (std::int64_t i = 0; i < needed; ++i) values.push_back(random_value(random, owner.dtype, needed > 8 * kSmallSpace));
   return values;
 }
 

@@ -55,6 +55,7 @@ struct GraphSpec {
   bool differentiates = false, recomputes = false;  ///< whether gradients are looked at too (gradient_check.hpp), of what is computed again
   bool updates = false;                             ///< and shared variables (shared_check.hpp)
   bool donates = false;                             ///< and inputs that results may be written over
+  bool is_large = false;                            ///< few nodes on rows or columns of many elements
 
   /// Of every value. Throws std::logic_error for a spec that cannot be built: what a shrinker tries may be one.
   std::vector<ValueType> types() const;

@@ -1,5 +1,6 @@
 // The reference of reductions. Sums may be added in any order: the bound is that of the worst, n roundings of the sum of
-// absolute values. What may overflow on the way in some order is unknown.
+// absolute values, for rows up to 512 elements; longer ones are added up in parts, and an element's path to the total grows
+// with one addition for 512 elements at most. What may overflow on the way in some order is unknown.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -26,7 +27,7 @@ Limits limits_of(DType dtype) {
 
 Element summed(const std::vector<Element>& row, DType kept, bool mean) {
   const Limits limits = limits_of(kept);
-  const Wide count = static_cast<Wide>(row.size());
+  const Wide count = static_cast<Wide>(row.size()), additions = std::min(count, 512 + count / 512);
   Element sum;
   Wide size = 0;
   for (const Element& x : row) {
@@ -36,7 +37,7 @@ Element summed(const std::vector<Element>& row, DType kept, bool mean) {
   if (mean) sum.value /= count;
   if (!std::isfinite(sum.value)) return {sum.value, 0};  // an infinity or a NaN among finite numbers, or the mean of nothing
   if (size + sum.error >= limits.greatest * 0x1p-2L) return kUnknown;
-  sum.error += 1.1L * count * limits.unit * (size + sum.error);
+  sum.error += 1.1L * additions * limits.unit * (size + sum.error);
   if (mean) sum.error = sum.error / count + std::fabs(sum.value) * 2 * limits.unit + 0x1p-1074L;
   return sum;
 }

@@ -156,7 +156,7 @@ class Shrinker {
     bool smaller = false;
     for (std::size_t call = 0; call < best_.calls.size(); ++call) {
       for (std::size_t symbol = kFirstSymbol; symbol < best_.calls[call].size(); ++symbol) {
-        for (std::int64_t extent : {1, 2, 3, 8, 17}) {
+        for (std::int64_t extent : {std::int64_t{1}, std::int64_t{2}, std::int64_t{3}, std::int64_t{8}, std::int64_t{17}, best_.calls[call][symbol] / 2}) {
           if (extent >= best_.calls[call][symbol]) break;
           GraphSpec candidate = best_;
           candidate.calls[call][symbol] = extent;
