@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
+#include <variant>
 
 #include "op_family.hpp"
 #include "reference.hpp"
@@ -25,47 +27,88 @@ Limits limits_of(DType dtype) {
   return {0x1p-24L, 0x1.fffffep127L, 0x1p-120L, 0x1p-149L};
 }
 
-Element summed(const std::vector<Element>& row, DType kept, bool mean) {
-  const Limits limits = limits_of(kept);
-  const Wide count = static_cast<Wide>(row.size()), additions = std::min(count, 512 + count / 512);
-  Element sum;
-  Wide size = 0;
-  for (const Element& x : row) {
-    if (is_unknown(x)) return kUnknown;
-    sum.value += x.value, sum.error += x.error, size += std::fabs(x.value);
-  }
-  if (mean) sum.value /= count;
-  if (!std::isfinite(sum.value)) return {sum.value, 0};  // an infinity or a NaN among finite numbers, or the mean of nothing
-  if (size + sum.error >= limits.greatest * 0x1p-2L) return kUnknown;
-  sum.error += 1.1L * additions * limits.unit * (size + sum.error);
-  if (mean) sum.error = sum.error / count + std::fabs(sum.value) * 2 * limits.unit + 0x1p-1074L;
-  return sum;
+Wide wrapped_to(DType dtype, Big value) {
+  return dtype == uint64 ? static_cast<Wide>(static_cast<std::uint64_t>(value)) : static_cast<Wide>(static_cast<std::int64_t>(value));
 }
 
-Element multiplied(const std::vector<Element>& row, DType kept) {
-  const Limits limits = limits_of(kept);
-  Wide product = 1, wide = 1, above = 1, below = 1;
-  for (const Element& x : row) {
-    if (is_unknown(x) || !std::isfinite(x.value)) return kUnknown;
-    const Wide size = std::fabs(x.value) + x.error;
-    product *= x.value, wide *= size, above *= std::max(size, 1.0L), below *= size > 0 ? std::min(size, 1.0L) : 1.0L;
+/// What is left of a row so far; each kind of reduction has add() for the next element and value() of those that were added.
+struct Sum {
+  Element total;
+  Wide size = 0, count = 0;
+  bool unknown = false;
+  void add(const Element& x) { unknown |= is_unknown(x), total.value += x.value, total.error += x.error, size += std::fabs(x.value), count += 1; }
+  Element value(DType kept, bool mean) const {
+    if (unknown) return kUnknown;
+    const Limits limits = limits_of(kept);
+    const Wide additions = std::min(count, 512 + count / 512);
+    Element sum = total;
+    if (mean) sum.value /= count;
+    if (!std::isfinite(sum.value)) return {sum.value, 0};  // an infinity or a NaN among finite numbers, or the mean of nothing
+    if (size + sum.error >= limits.greatest * 0x1p-2L) return kUnknown;
+    sum.error += 1.1L * additions * limits.unit * (size + sum.error);
+    if (mean) sum.error = sum.error / count + std::fabs(sum.value) * 2 * limits.unit + 0x1p-1074L;
+    return sum;
   }
-  if (!(above < limits.greatest) || below < limits.least) return kUnknown;
-  return {product, wide - std::fabs(product) + 1.1L * static_cast<Wide>(row.size()) * limits.unit * wide};
-}
+};
+
+struct Product {
+  Wide product = 1, wide = 1, above = 1, below = 1, count = 0;
+  bool unknown = false;
+  void add(const Element& x) {
+    unknown |= is_unknown(x) || !std::isfinite(x.value);
+    const Wide size = std::fabs(x.value) + x.error;
+    product *= x.value, wide *= size, above *= std::max(size, 1.0L), below *= size > 0 ? std::min(size, 1.0L) : 1.0L, count += 1;
+  }
+  Element value(DType kept) const {
+    const Limits limits = limits_of(kept);
+    if (unknown || !(above < limits.greatest) || below < limits.least) return kUnknown;
+    return {product, wide - std::fabs(product) + 1.1L * count * limits.unit * wide};
+  }
+};
+
+struct Integers {
+  std::uint64_t sum = 0, product = 1;
+  bool unknown = false;
+  void add(const Element& x) {
+    unknown |= is_unknown(x);
+    if (unknown) return;
+    const auto value = static_cast<std::uint64_t>(static_cast<Big>(x.value));
+    sum += value, product *= value;
+  }
+  Element value(DType result, bool of_product) const {
+    if (unknown) return kUnknown;
+    const std::uint64_t total = of_product ? product : sum;
+    return {wrapped_to(result, result == uint64 ? static_cast<Big>(total) : static_cast<Big>(static_cast<std::int64_t>(total))), 0};
+  }
+};
 
 bool is_nan(const Element& x) { return std::isnan(x.value); }
 
-/// The greatest, or its place; sign -1: the least.
-Element chosen(const std::vector<Element>& row, Wide sign, bool place) {
+/// The greatest; sign -1: the least.
+struct Greatest {
+  Wide sign, low = -kInfinite, high = -kInfinite;
+  std::optional<Element> nan = {};
+  bool unknown = false, empty = true;
+  void add(const Element& x) {
+    empty = false, unknown |= is_unknown(x);
+    if (is_nan(x) && !nan) nan = x;
+    low = std::max(low, sign * x.value - x.error), high = std::max(high, sign * x.value + x.error);
+  }
+  Element value() const {
+    demand_extents(!empty);
+    if (unknown) return kUnknown;
+    if (nan) return {nan->value, 0};
+    return std::isfinite(low) ? Element{sign * (low + high) / 2, (high - low) / 2 * 1.0001L} : Element{sign * low, 0};
+  }
+};
+
+/// Its place.
+Element place_of_greatest(const std::vector<Element>& row, Wide sign) {
   demand_extents(!row.empty());
   if (std::any_of(row.begin(), row.end(), is_unknown)) return kUnknown;
-  if (const auto nan = std::find_if(row.begin(), row.end(), is_nan); nan != row.end()) {
-    return {place ? static_cast<Wide>(nan - row.begin()) : nan->value, 0};
-  }
-  Wide low = -kInfinite, high = -kInfinite;
-  for (const Element& x : row) low = std::max(low, sign * x.value - x.error), high = std::max(high, sign * x.value + x.error);
-  if (!place) return std::isfinite(low) ? Element{sign * (low + high) / 2, (high - low) / 2 * 1.0001L} : Element{sign * low, 0};
+  if (const auto nan = std::find_if(row.begin(), row.end(), is_nan); nan != row.end()) return {static_cast<Wide>(nan - row.begin()), 0};
+  Wide low = -kInfinite;
+  for (const Element& x : row) low = std::max(low, sign * x.value - x.error);
   std::vector<std::size_t> candidates;
   bool exact = true;
   for (std::size_t i = 0; i < row.size(); ++i) {
@@ -87,38 +130,50 @@ Element truth(const std::vector<Element>& row, bool all) {
   return open ? kUnknown : Element{all ? 1.0L : 0.0L, 0};
 }
 
-Wide wrapped_to(DType dtype, Big value) {
-  return dtype == uint64 ? static_cast<Wide>(static_cast<std::uint64_t>(value)) : static_cast<Wide>(static_cast<std::int64_t>(value));
-}
-
-Element integers(const std::vector<Element>& row, DType result, bool product) {
-  std::uint64_t total = product ? 1 : 0;
-  for (const Element& x : row) {
-    if (is_unknown(x)) return kUnknown;
-    const auto value = static_cast<std::uint64_t>(static_cast<Big>(x.value));
-    total = product ? total * value : total + value;
+/// A row's reduction but for places and truth, element by element.
+class Fold {
+ public:
+  Fold(const std::string& name, DType x, DType result) : kept_(is_half(result) ? float32 : result), is_mean_(name == "mean") {
+    if (name == "max") state_ = Greatest{1};
+    else if (name == "min") state_ = Greatest{-1};
+    else if (!is_floating(x) && !is_mean_) state_ = Integers{};
+    else if (name == "prod") state_ = Product{};
+    is_product_ = name == "prod";
   }
-  return {wrapped_to(result, result == uint64 ? static_cast<Big>(total) : static_cast<Big>(static_cast<std::int64_t>(total))), 0};
-}
+  void add(const Element& x) {
+    std::visit([&](auto& state) { state.add(x); }, state_);
+  }
+  Element value() const {
+    if (const auto* sum = std::get_if<Sum>(&state_)) return sum->value(kept_, is_mean_);
+    if (const auto* product = std::get_if<Product>(&state_)) return product->value(kept_);
+    if (const auto* integers = std::get_if<Integers>(&state_)) return integers->value(kept_, is_product_);
+    return std::get<Greatest>(state_).value();
+  }
+
+ private:
+  std::variant<Sum, Product, Integers, Greatest> state_;
+  DType kept_;
+  bool is_mean_, is_product_;
+};
 
 Element reduced(const std::string& name, const std::vector<Element>& row, DType x, DType result) {
-  const DType kept = is_half(result) ? float32 : result;
-  if (name == "max" || name == "argmax") return chosen(row, 1, name == "argmax");
-  if (name == "min" || name == "argmin") return chosen(row, -1, name == "argmin");
+  if (name.starts_with("arg")) return place_of_greatest(row, name == "argmax" ? 1 : -1);
   if (name == "any" || name == "all") return truth(row, name == "all");
-  if (name == "mean") return summed(row, kept, true);
-  if (!is_floating(x)) return integers(row, result, name == "prod");
-  return name == "prod" ? multiplied(row, kept) : summed(row, kept, false);
+  Fold fold(name, x, result);
+  for (const Element& element : row) fold.add(element);
+  return fold.value();
 }
 
 }  // namespace
 
 Element sum_of(const std::vector<Element>& row, DType kept, bool mean) {
-  if (is_floating(kept)) return summed(row, kept, mean);
-  return cast_tensor({uint64, {}, {integers(row, uint64, false)}}, kept).elements[0];
+  if (!is_floating(kept)) return cast_tensor({uint64, {}, {reduced("sum", row, uint64, uint64)}}, kept).elements[0];
+  Sum sum;
+  for (const Element& x : row) sum.add(x);
+  return sum.value(kept, mean);
 }
 
-Element greatest_of(const std::vector<Element>& row) { return chosen(row, 1, false); }
+Element greatest_of(const std::vector<Element>& row) { return reduced("max", row, float64, float64); }
 
 Element product_of(const Element& x, const Element& y, DType kept) {
   if (is_unknown(x) || is_unknown(y)) return kUnknown;
@@ -154,13 +209,13 @@ Tensor scan_tensor(const std::string& name, const Tensor& x, int axis, bool reve
   const std::int64_t length = x.shape[axis];
   for (std::int64_t first = 0; first < x.shape.size(); ++first) {
     if (first / step % length != 0) continue;
-    std::vector<Element> row;
+    Fold fold(reduction, x.dtype, result);
     for (std::int64_t n = 0; n < length; ++n) {
       const auto at = static_cast<std::size_t>(first + (reverse ? length - 1 - n : n) * step);
-      if (!exclusive) row.push_back(x.elements[at]);
-      const Element element = reduced(reduction, row, x.dtype, result);
+      if (!exclusive) fold.add(x.elements[at]);
+      const Element element = fold.value();
       tensor.elements[at] = exact ? element : cast_tensor({float32, {}, {element}}, result).elements[0];
-      if (exclusive) row.push_back(x.elements[at]);
+      if (exclusive) fold.add(x.elements[at]);
     }
   }
   return tensor;
