@@ -17,7 +17,8 @@ namespace damo::testing {
 class CountingCompiler final : public Compiler {
  public:
   std::string stamp_text = "counting 1";
-  std::chrono::milliseconds delay{0};
+  std::chrono::milliseconds delay{0};  ///< of each compile
+  int together = 1;                    ///< each compile waits until so many run or have run at once, a minute at most: how soon threads begin is then nothing to a test
   int thread_count = 2;
   mutable std::atomic<int> compiles = 0, running = 0, most_running = 0;
 
@@ -27,6 +28,9 @@ class CountingCompiler final : public Compiler {
     ++compiles;
     const int now = ++running;
     for (int most = most_running; most < now && !most_running.compare_exchange_weak(most, now);) {
+    }
+    for (const auto begin = std::chrono::steady_clock::now(); most_running < together && std::chrono::steady_clock::now() - begin < std::chrono::minutes(1);) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     std::this_thread::sleep_for(delay);
     --running;
