@@ -35,7 +35,7 @@ class EmulatedGpuOnCpu : public ::testing::Test {
 
 TEST_F(EmulatedGpuOnCpu, IsTheDevice) {
   EXPECT_EQ(gpu_.properties().description, "emulated") << "what tests say of an emulated GPU would be another one's";
-  EXPECT_THAT(gpu_.properties().architecture, ::testing::AnyOf("sm_75", "sm_80", "sm_86"));
+  EXPECT_THAT(gpu_.properties().architecture, ::testing::AnyOf("sm_75", "sm_80", "sm_86", "sm_100"));
 }
 
 TEST_F(EmulatedGpuOnCpu, DrawsTheNumbersOfTheCpu) { EXPECT_EQ(RandomGenerator(7, gpu_).uniform({1003}).to_doubles(), RandomGenerator(7, cpu()).uniform({1003}).to_doubles()); }
@@ -111,6 +111,36 @@ TEST_F(EmulatedGpuOnCpu, GivesEqualShortRowsEqualBitsWhereverTheyBegin) {
           ASSERT_EQ(one, of_one[output]) << length << ", row " << row;
         }
       }
+    }
+  }
+}
+
+/// Rows, and tiles of columns, that the blocks of a cluster share, one cluster a row or some that stay.
+TEST_F(EmulatedGpuOnCpu, RunsClusters) {
+  if (gpu_.properties().architecture != "sm_100") GTEST_SKIP() << "has no clusters";
+  const Variable x = matrix("x");
+  const auto rows = [](const Variable& v) -> std::vector<Variable> { return {softmax(v), var(v, 1), argmax(v, 1)}; };
+  struct Case {
+    const char* name;
+    std::vector<Variable> outputs;
+    Shape shape;
+    const char* layout;
+  };
+  const Case cases[] = {{"rows", rows(x), {3, 100003}, "in 8 blocks"},
+                        {"rows that stay", {softmax(x), sum(x * x, 1)}, {26, 65536}, "blocks that stay"},
+                        {"columns", {softmax(transpose(x))}, {50257, 2}, "beside each other in "},
+                        {"columns with several results", rows(transpose(x)), {50257, 2}, "beside each other in "}};
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.name);
+    std::vector<float> values;
+    for (std::int64_t i = 0; i < one.shape.size(); ++i) values.push_back(3 * std::sin(static_cast<float>(i) * 1.37f));
+    const Array given = Array::from(values, one.shape, cpu());
+    const Function f = function({x}, one.outputs, {.device = gpu_}), expected = function({x}, one.outputs, {.device = cpu()});
+    const Results found = f.call(std::vector<Array>{given.to(gpu_)}), wanted = expected.call(std::vector<Array>{given});
+    EXPECT_THAT(f.explain(), HasSubstr(one.layout));
+    for (std::size_t output = 0; output < found.size(); ++output) {
+      const std::vector<double> a = found[output].to_doubles(), b = wanted[output].to_doubles();
+      for (std::size_t k = 0; k < a.size(); ++k) ASSERT_NEAR(a[k], b[k], 1e-5 * std::abs(b[k])) << "output " << output << ", element " << k;
     }
   }
 }

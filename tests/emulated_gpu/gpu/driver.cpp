@@ -2,7 +2,7 @@
 // programs for a GPU give their values on any machine. Streams are in order by themselves; what is captured runs when its graph is launched. A launch that breaks
 // the limits of the architecture is refused. Functions that it does not have succeed and do nothing (fallback.cpp).
 //
-// EMULATED_GPU: its architecture, 80 (the default), 75 or 86; more have clusters, which are not emulated.
+// EMULATED_GPU: its architecture, 80 (the default), 75, 86 or 100, which has clusters. (So has 90, with instructions for products by warpgroups, which are not emulated.)
 #include <cuda.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ namespace {
 struct Architecture {
   int number, shared_bytes, threads;  // of a block at most; of a multiprocessor
 };
-constexpr Architecture kArchitectures[] = {{75, 64 << 10, 1024}, {80, 163 << 10, 2048}, {86, 99 << 10, 1536}};
+constexpr Architecture kArchitectures[] = {{75, 64 << 10, 1024}, {80, 163 << 10, 2048}, {86, 99 << 10, 1536}, {100, 227 << 10, 2048}};
 constexpr int kMultiprocessors = 6;  // few, so that the CPU runs little for a GPU to be full
 
 const Architecture& architecture() {
@@ -36,7 +36,7 @@ const Architecture& architecture() {
     for (const Architecture& known : kArchitectures) {
       if (known.number == (wanted ? std::atoi(wanted) : 80)) return known;
     }
-    std::fprintf(stderr, "EMULATED_GPU is '%s': 75, 80 or 86\n", wanted);
+    std::fprintf(stderr, "EMULATED_GPU is '%s': 75, 80, 86 or 100\n", wanted);
     std::abort();
   }();
   return chosen;
@@ -47,6 +47,7 @@ struct Module {
 };
 struct Function {
   std::shared_ptr<const damo::LoadedKernel> kernel;
+  int cluster = 1;  // blocks
   int granted_bytes = 48 << 10;
 };
 
@@ -117,11 +118,12 @@ std::optional<Node> node_of(CUfunction handle, const unsigned (&grid)[3], const 
   if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0 || threads == 0 || threads > 1024 || grid[1] > 65535 || grid[2] > 65535) return std::nullopt;
   if (function.kernel->max_threads_per_block > 0 && threads > static_cast<unsigned>(function.kernel->max_threads_per_block)) return std::nullopt;
   if (shared_bytes > 0 && shared_bytes + function.kernel->static_shared_bytes > static_cast<std::size_t>(function.granted_bytes)) return std::nullopt;
+  if (grid[0] % static_cast<unsigned>(function.cluster) != 0) return std::nullopt;
   damo::LaunchConfig config;
   config.grid = {grid[0], grid[1], grid[2]};
   config.block = {block[0], block[1], block[2]};
   config.shared_bytes = shared_bytes;
-  return Node{Launch(function.kernel, config, arguments), {}};
+  return Node{Launch(function.kernel, config, arguments, function.cluster), {}};
 }
 
 void flatten(const Graph& graph, std::vector<Node>& to) {
@@ -331,9 +333,10 @@ CUresult cuModuleLoadDataEx(CUmodule* made, const void* code, unsigned, CUjit_op
 }
 CUresult cuModuleUnload(CUmodule module) { return delete reinterpret_cast<Module*>(module), CUDA_SUCCESS; }
 CUresult cuModuleGetFunction(CUfunction* made, CUmodule module, const char* name) {
-  std::shared_ptr<const damo::LoadedKernel> kernel = damo::emulated_gpu::kernel_of(*reinterpret_cast<Module*>(module)->loaded, name);
+  const damo::LoadedModule& loaded = *reinterpret_cast<Module*>(module)->loaded;
+  std::shared_ptr<const damo::LoadedKernel> kernel = damo::emulated_gpu::kernel_of(loaded, name);
   if (!kernel) return CUDA_ERROR_NOT_FOUND;
-  return *made = reinterpret_cast<CUfunction>(new Function{std::move(kernel)}), CUDA_SUCCESS;  // never freed: graphs keep it
+  return *made = reinterpret_cast<CUfunction>(new Function{std::move(kernel), damo::emulated_gpu::cluster_of(loaded, name)}), CUDA_SUCCESS;  // never freed: graphs keep it
 }
 CUresult cuModuleGetGlobal(CUdeviceptr* address, std::size_t* bytes, CUmodule module, const char* name) {
   const auto [at, size] = reinterpret_cast<Module*>(module)->loaded->global(name[0] == '&' ? name + 1 : name);
@@ -368,6 +371,11 @@ CUresult cuFuncGetParamInfo(CUfunction function, std::size_t number, std::size_t
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function, int threads, std::size_t shared_bytes) {
   const std::size_t shared = shared_bytes + reinterpret_cast<Function*>(function)->kernel->static_shared_bytes + 1024;
   return *blocks = std::min({architecture().threads / std::max(threads, 1), 32, static_cast<int>((architecture().shared_bytes + 1024) / shared)}), CUDA_SUCCESS;
+}
+CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction function, const CUlaunchConfig* config) {
+  int blocks = 0;
+  cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, static_cast<int>(config->blockDimX), config->sharedMemBytes);
+  return *clusters = blocks * kMultiprocessors / static_cast<int>(config->attrs[0].value.clusterDim.x), CUDA_SUCCESS;
 }
 CUresult cuOccupancyMaxPotentialBlockSize(int* blocks, int* threads, CUfunction function, CUoccupancyB2DSize, std::size_t, int) {
   const int most = reinterpret_cast<Function*>(function)->kernel->max_threads_per_block;

@@ -6,6 +6,7 @@
 #include <damo/device.hpp>
 #include <damo/error.hpp>
 
+#include "emulated_gpu/gpu/clusters.hpp"
 #include "runtime/kernel/cache.hpp"
 
 namespace damo::emulated_gpu {
@@ -75,18 +76,31 @@ std::shared_ptr<const LoadedKernel> kernel_of(const LoadedModule& module, const 
   }
 }
 
-Launch::Launch(std::shared_ptr<const LoadedKernel> given, const LaunchConfig& wanted, void* const* values) : kernel(std::move(given)), config(wanted) {
+int cluster_of(const LoadedModule& module, const std::string& kernel) {
+  const void* const blocks = module.global("emulated_blocks_of_" + kernel).first;
+  if (!blocks) return 1;
+  const auto call = reinterpret_cast<std::uint64_t>(&call_cluster);
+  std::memcpy(module.global("emulated_cluster_call").first, &call, sizeof call);
+  return static_cast<int>(*static_cast<const unsigned*>(blocks));
+}
+
+Launch::Launch(std::shared_ptr<const LoadedKernel> given, const LaunchConfig& wanted, void* const* values, int cluster) : kernel(std::move(given)), config(wanted), cluster(cluster) {
   for (std::size_t i = 0; i < kernel->parameters()->size(); ++i) {
     const auto* from = static_cast<const std::byte*>(values[i]);
     arguments.emplace_back(from, from + (*kernel->parameters())[i].bytes);
   }
 }
 
+std::vector<void*> Launch::pointers() const {
+  std::vector<void*> all;
+  for (const auto& argument : arguments) all.push_back(const_cast<std::byte*>(argument.data()));
+  return all;
+}
+
 bool Launch::run() const {
-  std::vector<void*> pointers;
-  for (const auto& argument : arguments) pointers.push_back(const_cast<std::byte*>(argument.data()));
   try {
-    backend().launch(*kernel, config, pointers.data(), nullptr);
+    if (cluster > 1) return run_clusters(*this);
+    backend().launch(*kernel, config, pointers().data(), nullptr);
     backend().synchronize();
     return true;
   } catch (const Error& error) {

@@ -34,8 +34,8 @@ extern "C" {
 
 nvrtcResult nvrtcVersion(int* major, int* minor) { return *major = 13, *minor = 0, NVRTC_SUCCESS; }
 const char* nvrtcGetErrorString(nvrtcResult result) { return result == NVRTC_ERROR_COMPILATION ? "NVRTC_ERROR_COMPILATION" : "an error of the emulated NVRTC"; }
-nvrtcResult nvrtcGetNumSupportedArchs(int* count) { return *count = 4, NVRTC_SUCCESS; }
-nvrtcResult nvrtcGetSupportedArchs(int* all) { return all[0] = 75, all[1] = 80, all[2] = 86, all[3] = 90, NVRTC_SUCCESS; }
+nvrtcResult nvrtcGetNumSupportedArchs(int* count) { return *count = 5, NVRTC_SUCCESS; }
+nvrtcResult nvrtcGetSupportedArchs(int* all) { return all[0] = 75, all[1] = 80, all[2] = 86, all[3] = 90, all[4] = 100, NVRTC_SUCCESS; }
 
 nvrtcResult nvrtcCreateProgram(nvrtcProgram* made, const char* text, const char* name, int, const char* const*, const char* const*) {
   auto* const program = new Program;

@@ -113,6 +113,41 @@ template <bool brain> __device__ inline void multiply(float& c0, float& c1, floa
 }
 template <class... Operands> __device__ inline void multiply_brains(Operands&&... operands) { multiply<true>(operands...); }
 template <class... Operands> __device__ inline void multiply_halves(Operands&&... operands) { multiply<false>(operands...); }
+
+#ifdef EMULATED_CLUSTERS
+// Clusters: what they call is clusters.hpp's call_cluster, whose address the driver writes to the variable. An address in another block's shared memory is
+// the block's number and how far behind the upper half's own place it lies, which is the same in all of them.
+extern "C" __device__ unsigned long long emulated_cluster_call;
+__device__ unsigned long long emulated_cluster_call = 0;
+__device__ inline unsigned long long cluster(unsigned what, unsigned long long a, unsigned long long b) {
+  return ((unsigned long long (*)(unsigned, unsigned long long, unsigned long long))emulated_cluster_call)(what, a, b);
+}
+__device__ inline void cluster_of_block(unsigned what, unsigned long long a, unsigned long long b) {
+  __syncthreads();
+  if (threadIdx.x == 0) cluster(what, a, b);
+  __syncthreads();
+}
+__device__ inline void cluster_arrive() { cluster_of_block(0, (unsigned long long)&upper_half(), 0); }
+__device__ inline void cluster_wait() { cluster_of_block(1, 0, 0); }
+constexpr unsigned kThere = 27, kMiddle = 1u << 26;
+__device__ inline void map(unsigned& place_there, unsigned own, unsigned block) {
+  place_there = block << kThere | (unsigned)(place(own) - (char*)&upper_half() + kMiddle);
+}
+__device__ inline char* there(unsigned address) { return (char*)cluster(2, address >> kThere, (address & ((1u << kThere) - 1)) - (unsigned long long)kMiddle); }
+__device__ inline void store_there(unsigned to, unsigned word) { *(unsigned*)there(to) = word; }
+__device__ inline void send_one(unsigned to, unsigned word, unsigned meeting) {
+  store_there(to, word);
+  cluster(4, (unsigned long long)there(meeting), 4);
+}
+__device__ inline void send_two(unsigned to, unsigned word, unsigned next, unsigned meeting) {
+  align((const void*)(size_t)to, 8);
+  store_there(to, word), store_there(to + 4, next);
+  cluster(4, (unsigned long long)there(meeting), 8);
+}
+__device__ inline void open_meeting(unsigned meeting) { *(unsigned long long*)place(meeting) = 0; }
+__device__ inline void expect_bytes(unsigned meeting, unsigned bytes) { cluster(3, (unsigned long long)place(meeting), bytes); }
+__device__ inline void meet(unsigned meeting, unsigned parity) { cluster_of_block(5, (unsigned long long)place(meeting), parity); }
+#endif
 }  // namespace ptx
 #define __cvta_generic_to_shared(p) ::ptx::narrow(p)
 )";

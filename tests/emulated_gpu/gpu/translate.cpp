@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <vector>
 
 namespace damo::emulated_gpu {
@@ -33,6 +34,16 @@ constexpr Instruction kInstructions[] = {{"max.NaN.f32", "max_nan"},
                                          {"cp.async.wait_all", "nothing"},
                                          {"cp.async.bulk.prefetch.L2.global", "nothing"},
                                          {"griddepcontrol.wait", "nothing"},
+                                         {"barrier.cluster.arrive", "cluster_arrive"},
+                                         {"barrier.cluster.wait", "cluster_wait"},
+                                         {"mapa.shared::cluster.u32", "map"},
+                                         {"st.shared::cluster.u32", "store_there"},
+                                         {"st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32", "send_two"},
+                                         {"st.async.shared::cluster.mbarrier::complete_tx::bytes.b32", "send_one"},
+                                         {"mbarrier.init.shared::cta.b64 [%0], 1;", "open_meeting"},
+                                         {"fence.mbarrier_init.release.cluster", "nothing"},
+                                         {"mbarrier.arrive.expect_tx.shared::cta.b64 _", "expect_bytes"},
+                                         {"{\\n.reg .pred p;\\nagain:\\nmbarrier.try_wait.parity.acquire.cluster", "meet"},
                                          {"ldmatrix.sync.aligned.m8n8.x4.shared", "load_matrices"},
                                          {"ldmatrix.sync.aligned.m8n8.x4.trans.shared", "load_matrices_turned"},
                                          {"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", "multiply_brains"},
@@ -117,6 +128,19 @@ std::string call_of(std::string_view statement) {
   return text + ")";
 }
 
+/// Of each kernel of a cluster a variable that says how many blocks it has; empty if no generated kernel has one.
+std::string cluster_variables(std::string_view text) {
+  constexpr std::string_view kDims = "__cluster_dims__(", kBounds = "__launch_bounds__";
+  std::string variables;
+  for (std::size_t at = text.find(kDims); at != text.npos; at = text.find(kDims, at)) {
+    at += kDims.size();
+    const std::size_t begin = text.find_first_not_of(' ', end_of_brackets(text, text.find('(', text.find(kBounds, at))));
+    const std::string name = "emulated_blocks_of_" + std::string(text.substr(begin, text.find('(', begin) - begin));
+    variables += "extern \"C\" __device__ unsigned " + name + ";\n__device__ unsigned " + name + " = " + std::to_string(std::atoi(text.data() + at)) + ";\n";
+  }
+  return variables;
+}
+
 }  // namespace
 
 std::string without_asm(std::string_view text) {
@@ -138,10 +162,11 @@ std::string without_asm(std::string_view text) {
 }
 
 std::string as_cpu_cuda_c(std::string_view text, int architecture) {
-  const std::string head = "#undef __CUDA_ARCH__\n#define __CUDA_ARCH__ " + std::to_string(architecture * 10) + "\n";
+  std::string head = "#undef __CUDA_ARCH__\n#define __CUDA_ARCH__ " + std::to_string(architecture * 10) + "\n";
   const bool is_generated = text.find("namespace damo {\n#line 1 \"") != text.npos;
   if (!is_generated) text.remove_prefix(std::min(text.find("#line 1 \""), text.size()));
   const std::string code = without_asm(text);
+  if (const std::string clusters = is_generated ? cluster_variables(text) : ""; !clusters.empty()) head += clusters + "#define EMULATED_CLUSTERS\n#define __cluster_dims__(...)\n";
   if (is_generated) return head + kPtx + "#define damo damo_on_gpu\n#undef DAMO_MATH\n#undef DAMO_CALLED\n#undef DAMO_MEMBER\n#undef DAMO_EXACT\n" + code;
   return head + (code.find("::ptx::") != code.npos ? kPtx : "") + code;
 }
