@@ -230,11 +230,11 @@ void check_launch(const LoadedKernel& kernel, const LaunchConfig& config) {
   if (threads > std::min<std::int64_t>(limits.max_threads_per_block, of_kernel)) {
     check_threads(kernel, threads, limits.max_threads_per_block);
   }
-  if (config.shared_bytes > limits.max_shared_bytes ||
-      kernel.static_shared_bytes > limits.max_shared_bytes - config.shared_bytes) {
+  const std::size_t shared_bytes = kernel.max_shared_bytes > 0 ? kernel.max_shared_bytes : limits.max_shared_bytes;
+  if (config.shared_bytes > shared_bytes || kernel.static_shared_bytes > shared_bytes - config.shared_bytes) {
     refuse(kernel, "shared memory of " + std::to_string(config.shared_bytes) + " bytes and " +
                        std::to_string(kernel.static_shared_bytes) + " in the kernel's text: " + kernel.backend->name() +
-                       " allows " + std::to_string(limits.max_shared_bytes) + " a block",
+                       " allows " + std::to_string(shared_bytes) + " a block",
            "work on smaller tiles");
   }
 }

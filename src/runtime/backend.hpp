@@ -108,6 +108,7 @@ class LoadedKernel : public std::enable_shared_from_this<LoadedKernel> {
   int registers = 0;    ///< a thread; 0 on a CPU
   int local_bytes = 0;  ///< spills and arrays, a thread
   std::size_t static_shared_bytes = 0;
+  std::size_t max_shared_bytes = 0;  ///< a block, with static_shared_bytes; 0: as the device says
   std::size_t constant_bytes = 0;
   int max_threads_per_block = 0;
   int ptx_version = 0, binary_version = 0;  ///< 90 for compute_90, sm_90; 0: unknown

@@ -117,6 +117,37 @@ TEST_P(FusedReductions, HoldValuesOfRowsOfAnyLengthAndStart) {
   }
 }
 
+TEST_P(FusedReductions, HoldValuesOfColumnsAndOfLongRows) {
+  struct Space {
+    Shape shape;
+    int axis;
+    DType dtype;
+  };
+  for (const auto& [shape, axis, dtype] : {Space{{5, 300}, 0, bfloat16}, {{300, 700}, 0, float32}, {{2049, 517}, 0, bfloat16}, {{2049, 517}, 0, float32}, {{4099, 300}, 0, bfloat16}, {{300, 257}, 0, float64}, {{65, 140001}, 1, bfloat16}}) {
+    const Variable x = matrix("x", dtype);
+    const Array given = astype(noise(shape), dtype);
+    const Values in = given.to_doubles(), out = function({x}, {softmax(x, axis)}, {.device = device()})(given)[0].to_doubles();
+    const auto columns = static_cast<std::size_t>(shape[1]), rows = static_cast<std::size_t>(shape[0]);
+    const double tolerance = dtype == bfloat16 ? 8e-3 : dtype == float32 ? 1e-5
+                                                                         : 1e-12;
+    Values sums(axis == 0 ? columns : rows, 0);
+    for (std::size_t i = 0; i < in.size(); ++i) sums[axis == 0 ? i % columns : i / columns] += std::exp(in[i]);
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      const double expected = std::exp(in[i]) / sums[axis == 0 ? i % columns : i / columns];
+      ASSERT_NEAR(out[i], expected, tolerance * expected) << to_string(shape) << " of " << name(dtype) << " axis " << axis << " element " << i;
+    }
+  }
+}
+
+TEST_P(FusedReductions, GiveGroupNormsOfChannelsLastAndTheirGradients) {
+  const Variable x = tensor4("x"), w = matrix("w"), b = matrix("b"), g = tensor4("g");
+  const Variable centered = x - mean(x, {1, 3}, keepdims), y = centered * rsqrt(mean(sqr(centered), {1, 3}, keepdims) + 0.01) * w + b;
+  const std::vector<Variable> gradients = lop(std::vector{y}, std::vector{g}, std::vector{x, w, b});
+  for (const Shape& shape : {Shape{3, 50, 8, 4}, Shape{70, 9, 11, 7}, Shape{2, 300, 100, 3}}) {
+    expect_equal({x, w, b, g}, {y, gradients[0], gradients[1], gradients[2]}, {noise(shape), noise({shape[2], shape[3]}, 2), noise({shape[2], shape[3]}, 3), noise(shape, 4)}, 1e-4);
+  }
+}
+
 TEST_P(FusedReductions, GiveLayerNormAndItsGradients) {
   const Variable x = matrix("x"), w = vector("w"), b = vector("b"), g = matrix("g");
   const Variable y = layer_norm(x, w, b);

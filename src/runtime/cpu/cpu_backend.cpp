@@ -155,7 +155,7 @@ void CpuBackend::launch(const LoadedKernel& loaded, const LaunchConfig& config, 
   }
   frame.shared_bytes = static_cast<std::uint32_t>(config.shared_bytes);
   if (!cpu_backend::fits_index_range(frame)) refuse_grid(kernel, config);
-  if (!kernel.has_users_code) return workers_.run(kernel.entry, arguments, frame, config.grid.count());
+  if (!kernel.has_users_code) return workers_.run(kernel.entry, arguments, frame, config.grid.count(), 1, config.shared_bytes);
   cpu_backend::LaunchReport report(&kernel.object());
   frame.report = &report;
   std::optional<cpu_backend::LaunchDeadline> deadline;

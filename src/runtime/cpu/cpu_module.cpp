@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "runtime/kernel/variable_symbol.hpp"
@@ -66,6 +68,8 @@ CpuKernel::CpuKernel(std::shared_ptr<const CpuModule> module, cpu_backend::Kerne
       is_checked = true;
       checks = std::move(*table);
     }
+  } else {
+    max_shared_bytes = std::numeric_limits<std::uint32_t>::max();  // a generated task's memory is the thread's alone; what is allowed for CUDA C is what a GPU has, too
   }
 }
 

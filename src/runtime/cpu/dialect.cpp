@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::int64_t kTask = 16384;  // elements: enough that handing a task to a thread does not show
 constexpr std::int64_t kManyTasks = 64;
+constexpr std::int64_t kNearBytesOfTask = 512 << 10;  // a second-level cache, and no more than a thread's stack has
 
 /// Whether partial values side by side vectorise: a struct does not, unless its members are known.
 bool joins_numbers(const KernelSpec& spec) {
@@ -25,7 +26,7 @@ int cpu_lanes(const KernelSpec& spec, const Layout& layout, std::int64_t run) {
   const bool numbers = joins_numbers(spec);
   int joins = 0;
   each_accumulator(spec, [&](const Join&) { ++joins; });
-  if (layout.form == Form::kColumns) return numbers && joins == 1 ? 2048 : 256;
+  if (layout.form == Form::kColumns) return numbers && joins == 1 && kept_bytes(spec) == 0 ? 2048 : 256;
   if (run < kCpuRun) return 1;
   return !numbers ? 4 : run < kCpuRun * kCpuShortLanes ? kCpuShortLanes : 64;
 }
@@ -45,7 +46,7 @@ std::int64_t turned_rows(const KernelSpec& spec, const Layout& layout, const Geo
   }
   std::int64_t rows = 4 * kFewestTurned;
   while (rows > kFewestTurned && rows * bytes * kCpuRun > kTurnedBytes) rows /= 2;
-  return rows * bytes * kCpuRun <= kCpuHeldBytes ? rows : 0;
+  return rows * bytes * kCpuRun <= kNearBytesOfTask ? rows : 0;
 }
 
 bool stores_elements(const KernelSpec& spec) {
@@ -67,13 +68,44 @@ Layout turned(const KernelSpec& spec, Layout layout, const Geometry& geometry, s
   return layout;
 }
 
+constexpr std::int64_t kFewestLanes = 64;  // columns of a task, of rows in pieces: some lines of the cache
+
+/// Whether rows are short pieces that lie beside those of the next rows, as those of a group norm whose channels are the last axis: then a piece is gone through as so many columns, which are
+/// joined at the end. Row by row each line of the cache is read for each row that has a part of it.
+bool in_pieces(const KernelSpec& spec, const Layout& layout, const Geometry& geometry) {
+  const std::int64_t piece = geometry.reduced.extents[-1];
+  if (layout.form != Form::kRows || layout.reduced_rank < 2 || piece < 2 || piece >= kCpuRun || geometry.extents[-1] * piece < kFewestTurned) return false;
+  if (spec.scans() || spec.joins_across() || spec.users_text || spec.uses_place() || !joins_numbers(spec)) return false;
+  for (int i = 0; i < spec.parameter_count(); ++i) {
+    const std::int64_t kept = geometry.strides[static_cast<std::size_t>(i)][-1], reduced = geometry.reduced.strides[static_cast<std::size_t>(i)][-1];
+    const bool is_row = spec.is_output(i) ? layout.access[static_cast<std::size_t>(i)] == Access::kRepeat || layout.access[static_cast<std::size_t>(i)] == Access::kScalar : spec.is_row(i) || spec.is_value(i);
+    if (!is_row && kept != reduced * piece) return false;
+  }
+  return true;
+}
+
+/// The layout of such rows.
+Layout pieces(const KernelSpec& spec, Layout layout, const Geometry& geometry) {
+  layout.form = Form::kColumns;
+  layout.pieces = true;
+  layout.lanes = cpu_lanes(spec, layout, 1);
+  const std::int64_t row = geometry.extents[-1] * geometry.reduced.extents[-1], outer = geometry.count / geometry.extents[-1];
+  while (layout.lanes > kFewestLanes && outer * divide_up(row, layout.lanes) < kManyTasks) layout.lanes /= 2;
+  for (int i = 0; i < spec.parameter_count(); ++i) {
+    Access& access = layout.access[static_cast<std::size_t>(i)];
+    const bool is_element = spec.is_output(i) ? access != Access::kRepeat && access != Access::kScalar : !spec.is_row(i) && !spec.is_value(i);
+    if (is_element && !is_scalar(access) && geometry.reduced.strides[static_cast<std::size_t>(i)][-1] == 0) access = Access::kSteady;
+  }
+  return layout;
+}
+
 /// Kernels of several passes keep their rows whole: only values of one pass can be joined by a second launch.
 Work reducing_work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry) {
   Work work;
-  const std::int64_t outputs = geometry.count, length = geometry.reduced.count, row = std::max<std::int64_t>(geometry.extents[-1], 1);
+  const std::int64_t piece = layout.pieces ? geometry.reduced.extents[-1] : 1, outputs = geometry.count, length = geometry.reduced.count / piece, kept = std::max<std::int64_t>(geometry.extents[-1], 1), row = kept * piece;
   const bool columns = layout.form == Form::kColumns;
-  const std::int64_t width = columns ? std::min<std::int64_t>(layout.lanes, row) : 1;
-  const std::int64_t tasks = columns ? outputs / row * divide_up(row, layout.lanes) : outputs;
+  const std::int64_t lanes = layout.lanes / piece * piece, width = columns ? std::min(lanes, row) : 1;
+  const std::int64_t tasks = columns ? outputs / kept * divide_up(row, lanes) : outputs;
   work.chunk = std::max<std::int64_t>(length, 1);
   // A reduction of few rows is cut into chunks, so that there is work for every thread; their number must not follow the
   // number of threads, or sums would.
@@ -129,6 +161,13 @@ Work scan_work(const KernelSpec& spec, const Layout& layout, const Geometry& geo
   return work;
 }
 
+/// Whether a task holds the dear values of its row, or of its columns.
+bool holds(const KernelSpec& spec, const Layout& layout, const Geometry& geometry) {
+  if (spec.scans() || spec.users_text) return false;
+  const std::int64_t bytes = CpuReducingEmitter::held_bytes(spec, layout, geometry);
+  return bytes > 0 && bytes <= kCpuHeldBytes;
+}
+
 class CpuDialect final : public Dialect {
  public:
   std::string_view name() const override { return "cpu"; }
@@ -140,27 +179,32 @@ class CpuDialect final : public Dialect {
 
   Layout share_rows(const KernelSpec& spec, Layout layout, const Geometry& geometry, const Processors&) const override {
     if (const std::int64_t rows = turned_rows(spec, layout, geometry); rows > 0) return turned(spec, std::move(layout), geometry, rows);
-    if (!spec.scans() && !joins_in_one_pass(spec)) mark_every_row(layout, geometry, spec.input_count());
-    mark_steady(layout, geometry, spec.input_count());
-    layout.lanes = spec.scans() ? kScanLanes : cpu_lanes(spec, layout, geometry.reduced.extents[-1]);
-    layout.whole = layout.form == Form::kRows && !spec.scans() && !spec.users_text && CpuReducingEmitter::holds(spec, geometry.reduced.count);
+    if (in_pieces(spec, layout, geometry)) {
+      layout = pieces(spec, std::move(layout), geometry);
+    } else {
+      if (!spec.scans() && !joins_in_one_pass(spec)) mark_every_row(layout, geometry, spec.input_count());
+      mark_steady(layout, geometry, spec.input_count());
+      layout.lanes = spec.scans() ? kScanLanes : cpu_lanes(spec, layout, geometry.reduced.extents[-1]);
+    }
+    layout.whole = holds(spec, layout, geometry);
     if (spec.joins_across()) return layout;
     layout.chunked = (spec.scans() ? scan_work(spec, layout, geometry) : reducing_work(spec, layout, geometry)).chunks > 1;
     return layout;
   }
 
-  /// Few long rows leave threads idle. Columns whose elements are stored go through memory once a pass whatever is done, where a task's do not stay in the second-level cache: a kernel a
-  /// pass goes through them in longer stretches, and stores past the caches what one kernel would keep where results will be (softmax over axis 0 of 4,096 x 4,096 floats on one thread of
-  /// an AMD EPYC, Zen 3: 30.9 ms, so 22.2; on two 23.5, so 15.6; of 64 rows 17.2, so 17.9). Where nothing is stored element by element there is nothing to keep.
+  /// Few long rows leave threads idle. Columns whose elements are stored, and whose dear values are not held, go through memory once a pass whatever is done, where a task's do not stay in the
+  /// second-level cache: a kernel a pass goes through them in longer stretches, and stores past the caches what one kernel would keep where results will be (docs/performance.md). Where nothing is
+  /// stored element by element there is nothing to keep.
   bool prefers_passes(const KernelSpec& spec, const Geometry& geometry, const Processors&) const override {
     const std::int64_t rows = geometry.count, length = geometry.reduced.count;
     if (spec.scans() || rows * length < kManyTasks * kTask || joins_in_one_pass(spec)) return false;
     if (rows < kManyTasks) return true;
-    const Layout layout = classify_reducing(geometry);
+    Layout layout = classify_reducing(geometry);
     if (layout.form != Form::kColumns) return false;
+    layout.lanes = cpu_lanes(spec, layout, length);
     int bytes = 0;
     for (int i = 0; i < spec.input_count(); ++i) bytes += layout.access[static_cast<std::size_t>(i)] == Access::kRow ? spec.element_bytes(i) : 0;
-    return stores_elements(spec) && length * bytes * cpu_lanes(spec, layout, length) > kCpuHeldBytes;
+    return stores_elements(spec) && length * bytes * layout.lanes > kNearBytesOfTask && !holds(spec, layout, geometry);
   }
 
   bool joins_across(const KernelSpec& spec, const Geometry& geometry, const Processors&) const override {
@@ -176,8 +220,11 @@ class CpuDialect final : public Dialect {
 
   Work work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, const Processors&) const override {
     if (spec.scans()) return scan_work(spec, layout, geometry);
-    if (spec.joins_across()) return across_work(spec, geometry);
-    if (layout.form != Form::kElements) return reducing_work(spec, layout, geometry);
+    if (layout.form != Form::kElements) {
+      Work work = spec.joins_across() ? across_work(spec, geometry) : reducing_work(spec, layout, geometry);
+      if (layout.whole && !layout.turned) work.launches[0].config.shared_bytes = static_cast<std::size_t>(CpuReducingEmitter::held_bytes(spec, layout, geometry));
+      return work;
+    }
     if (layout.tile_axis < 0) return one_launch({{divide_up(geometry.count, cpu_chunk(spec))}, {1}});
     const std::int64_t inner = geometry.extents[-1], other = geometry.extents[layout.tile_axis];
     const std::int64_t outer = geometry.count / std::max<std::int64_t>(inner * other, 1);

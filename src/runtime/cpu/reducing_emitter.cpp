@@ -54,9 +54,17 @@ bool CpuReducingEmitter::may_keep(int value, const Passes& passes) {
   return false;
 }
 
-bool CpuReducingEmitter::holds(const KernelSpec& spec, std::int64_t length) {
-  const auto bytes = static_cast<std::int64_t>(kept_bytes(spec));
-  return bytes > 0 && length <= kCpuHeldBytes / bytes;
+/// Whole lines of the cache for each value.
+std::int64_t CpuReducingEmitter::held_bytes(const KernelSpec& spec, const Layout& layout, const Geometry& geometry) {
+  const std::int64_t length = geometry.reduced.count, bytes = static_cast<std::int64_t>(kept_bytes(spec));
+  if (layout.form == Form::kColumns) return length / (layout.pieces ? geometry.reduced.extents[-1] : 1) * layout.lanes * bytes;
+  return std::max<std::int64_t>(divide_up(length, 16) * 16, kCpuBlockElements) * bytes;
+}
+
+/// As held_bytes() has it, for one value.
+std::string CpuReducingEmitter::held_elements() const {
+  if (columns()) return column_length() + " * " + number(layout_.lanes);
+  return in_blocks() ? number(kCpuBlockElements) : "(a.length + 15) / 16 * 16";
 }
 
 std::string CpuReducingEmitter::emit() {
@@ -92,7 +100,7 @@ void CpuReducingEmitter::begin(const std::string& name, bool task_by_task) {
   if (spec_.users_text) {
     line("DAMO_FUNCTION void of_" + name + "(const Arguments& a, i64 first, i64 last) {");
   } else {
-    line("extern \"C\" void " + name + "(void* const* arguments, const LaunchFrame*, i64 first, i64 last) {");
+    line("extern \"C\" void " + name + "(void* const* arguments, const LaunchFrame* frame, i64 first, i64 last) {");
     line("  const Arguments& a = *static_cast<const Arguments*>(arguments[0]);");
   }
   if (!spec_.numbers.empty()) line("  const Numbers numbers = a.numbers;");  // a copy that no store can change
@@ -135,9 +143,15 @@ std::string CpuReducingEmitter::kept_step(int i) const {
 std::string CpuReducingEmitter::inner_step(int i) const {
   if (is_turned(i)) return "";
   if (access(i) == Access::kSteady) return "0";
-  if (columns()) return kept_step(i);
+  if (columns() && !layout_.pieces) return kept_step(i);
   if (is_contiguous(i)) return "";
   return access(i) == Access::kRepeat || is_scalar(access(i)) ? "0" : "a.r" + number(i) + "[" + number(layout_.reduced_rank - 1) + "]";
+}
+
+/// Of columns: where the one of that number is, for an array of elements or of one a row.
+std::string CpuReducingEmitter::column_place(int i, const std::string& column) const {
+  if (!layout_.pieces) return product(column, kept_step(i));
+  return passes_.is_element(spec_.is_output(i) ? spec_.stores[static_cast<std::size_t>(i - spec_.input_count())] : i) ? product(column, inner_step(i)) : product("(" + column + ") / piece", kept_step(i));
 }
 
 /// r0, r1, ...: where the row of that number begins in each array, and the inputs that it has one element of. column: of
@@ -154,13 +168,13 @@ void CpuReducingEmitter::emit_row_start(const std::string& indent, const std::st
     std::string sum = "a.p" + n;
     if (!is_scalar(access(i)) && access(i) != Access::kEveryRow) {
       for (int axis = 0; axis < axes; ++axis) sum += " + c" + number(axis) + " * a.k" + n + "[" + number(axis) + "]";
-      if (!column.empty()) sum += " + " + product(column, kept_step(i));
+      if (!column.empty()) sum += " + " + column_place(i, column);
     }
     line(indent + pointer_type(i) + " r" + n + " = " + sum + ";");
     if (spec_.is_output(i) || passes_.is_element(i)) continue;
     const std::string type = value_type(spec_.parameter_dtype(i));
     if (!columns()) line(indent + "const " + type + " v" + n + " = " + type + "(r" + n + "[0]);");
-    else line(indent + type + " v" + n + "[" + number(layout_.lanes) + "]; for (i64 k = 0; k < count; ++k) v" + n + "[k] = " + type + "(r" + n + "[" + product("k", kept_step(i)) + "]);");
+    else line(indent + type + " v" + n + "[" + number(layout_.lanes) + "]; for (i64 k = 0; k < count; ++k) v" + n + "[k] = " + type + "(r" + n + "[" + column_place(i, "k") + "]);");
   }
 }
 
@@ -328,11 +342,11 @@ void CpuReducingEmitter::emit_joined_lanes(const std::string& indent, const Pass
   }
 }
 
-void CpuReducingEmitter::emit_row_pass(const Passes::Pass& pass) {
+void CpuReducingEmitter::emit_row_pass(const Passes::Pass& pass, const std::string& before) {
   const std::string last = number(layout_.reduced_rank - 1), longest = number(kCpuRun * layout_.lanes);
   const bool several = layout_.reduced_rank > 1, joins = !pass.joins.empty(), in_runs = joins && !has_one_run();
   const std::string letter = in_runs ? "s" : "j", stop = in_runs ? "stop" : "end";
-  for (int join : pass.joins) line("      Joined" + number(join) + " j" + number(join) + " = neutral" + number(join) + "();");
+  for (int join : pass.joins) line("      Joined" + number(join) + " j" + number(join) + " = " + (before.empty() ? "neutral" + number(join) + "()" : before + number(join) + "[at]") + ";");
   line(in_runs || several ? "      for (i64 r = begin; r < end;) {" : "      {\n      const i64 r = begin;");
   if (in_runs) line("      const i64 stop = end - r < " + longest + " ? end : r + " + longest + ";");
   for (int join : pass.joins) {
@@ -372,24 +386,30 @@ void CpuReducingEmitter::emit_row_results(const std::string& indent, const std::
   const auto is_new = [&](int value) { return std::find(given.begin(), given.end(), value) != given.end() || std::find(steps.begin(), steps.end(), value) != steps.end(); };
   const auto names = [&](int value) { return is_new(value) ? local_name(value) : row_name(value); };
   if (passes_.row_stores().empty()) return;
-  if (columns()) line(indent + "for (i64 k = 0; k < count; ++k) {");
+  if (columns()) line(indent + "for (i64 k = 0; k < count; " + (layout_.pieces ? "k += piece" : "++k") + ") {");
   const auto declare = [&](int value, const std::string& text) { line(inner + "const " + value_type(steps_.dtype(value)) + " " + local_name(value) + " = " + text + ";"); };
   for (int join : given) declare(join, joined_value(join));
   for (int value : steps) declare(value, steps_.call(value, names));
   for (int output : passes_.row_stores()) {
     const int i = parameter_of(output);
-    line(inner + storing(output, "r" + number(i) + "[" + (columns() && !is_scalar(access(i)) ? product("k", kept_step(i)) : "0") + "]", names));
+    line(inner + storing(output, "r" + number(i) + "[" + (columns() && !is_scalar(access(i)) ? column_place(i, "k") : "0") + "]", names));
   }
   if (columns()) line(indent + "}");
 }
 
-int CpuReducingEmitter::held_elements() const { return layout_.turned ? (kCpuRun - 1) * layout_.lanes : kCpuHeldBytes / static_cast<int>(kept_bytes(spec_)); }
-
-/// held3, ...: values of a row, or of some, that later passes want.
+/// held3, ...: values of a row, of some, or of a tile of columns, that later passes want: of rows that are turned beside their tiles, else in the thread's memory.
 void CpuReducingEmitter::declare_held(const std::string& indent) {
+  std::string before;  // bytes an element of those declared so far
   for (int value = 0; value < static_cast<int>(kept_in_.size()); ++value) {
     if (kept_in_[static_cast<std::size_t>(value)] != kHeld) continue;
-    line(indent + "alignas(64) " + value_type(steps_.dtype(value)) + " held" + number(value) + "[" + number(held_elements()) + "];");
+    const std::string type = value_type(steps_.dtype(value)), held = " held" + number(value);
+    if (layout_.turned) {
+      line(indent + "alignas(64) " + type + held + "[" + number((kCpuRun - 1) * layout_.lanes) + "];");
+      continue;
+    }
+    if (before.empty()) line(indent + "const i64 all_held = " + held_elements() + ";");
+    line(indent + type + "* __restrict const" + held + " = reinterpret_cast<" + type + "*>(static_cast<char*>(frame->shared)" + before + ");");
+    before += " + all_held * i64(sizeof(" + type + "))";
   }
 }
 
@@ -404,8 +424,9 @@ void CpuReducingEmitter::emit_rows() {
     line("    const i64 chunk = task % a.chunks, from = task / a.chunks * a.tile, to = from + a.tile < a.n ? from + a.tile : a.n;");
     line("    const i64 begin = chunk * a.chunk, end = begin + a.chunk < a.length ? begin + a.chunk : a.length;");
   }
-  if (in_blocks()) {
-    emit_row_block();
+  if (in_blocks() || has_windows()) {
+    if (in_blocks()) emit_row_block();
+    else emit_windows();
     line("  }");
     if (has_strips()) line("  if (a.fast & 2) stream_fence();");
     return end();
@@ -435,7 +456,8 @@ void CpuReducingEmitter::emit_column_pass(const Passes::Pass& pass) {
     if (!layout_.turned) declare_lanes("    ", "t", join, "(in_runs ? count : 0)");
   }
   // Four elements of a row at a time: four streams from memory, and a fourth of the traffic to the partial values.
-  const bool bundles = layout_.reduced_rank == 1 && pass.stores.empty() && pass.keeps.empty() && pass.kept.empty();
+  const int axes = column_axes();
+  const bool bundles = axes == 1 && pass.stores.empty() && pass.keeps.empty() && pass.kept.empty();
   line("    for (i64 r = begin; r < end;) {");
   line("    const i64 stop = r + " + number(kColumnRun) + " < end ? r + " + number(kColumnRun) + " : end;");
   if (bundles) {
@@ -452,10 +474,11 @@ void CpuReducingEmitter::emit_column_pass(const Passes::Pass& pass) {
     line("      }\n    }");
   }
   line("    for (; r < stop; ++r) {");
-  emit_reduced_offsets("      ", "r", layout_.reduced_rank, pass);
+  emit_reduced_offsets("      ", "r", axes, pass);
   if (streams(pass)) {
     emit_stores("      ", "count", "r", pass);
   } else {
+    if (layout_.whole && !layout_.turned && !(pass.keeps.empty() && pass.kept.empty())) line("#pragma clang loop vectorize(assume_safety)");  // what is held lies apart
     line("      for (i64 k = 0; k < count; ++k) {");
     emit_element("        ", "k", "r", pass);
     emit_joins("        ", "m", true, pass);
@@ -470,6 +493,18 @@ void CpuReducingEmitter::emit_column_pass(const Passes::Pass& pass) {
   line("    }");
   for (int join : pass.joins) {
     if (!layout_.turned) line("    if (in_runs)\n" + std::string(kBriefly) + "\n      for (i64 k = 0; k < count; ++k) " + set_lane("m", join, "k", lane("t", join, "k")));
+  }
+  if (layout_.pieces) emit_joined_pieces(pass);
+}
+
+/// In each column of a piece what all of them have.
+void CpuReducingEmitter::emit_joined_pieces(const Passes::Pass& pass) {
+  for (int join : pass.joins) {
+    const std::string n = number(join);
+    line("    for (i64 of_piece = 0; of_piece < count; of_piece += piece) {");
+    line("      Joined" + n + " all" + n + " = " + lane("m", join, "of_piece") + ";");
+    line("      for (i64 k = of_piece + 1; k < of_piece + piece; ++k) all" + n + " = reduce" + n + "(all" + n + ", " + lane("m", join, "k") + ");");
+    line("      for (i64 k = of_piece; k < of_piece + piece; ++k) " + set_lane("m", join, "k", "all" + n) + "\n    }");
   }
 }
 
@@ -487,9 +522,10 @@ void CpuReducingEmitter::emit_turned(bool back) {
 }
 
 void CpuReducingEmitter::emit_columns() {
-  const std::string lanes = number(layout_.lanes), extent = "a.kept[" + number(layout_.rank - 1) + "]";
+  const std::string kept = "a.kept[" + number(layout_.rank - 1) + "]", extent = layout_.pieces ? kept + " * piece" : kept, lanes = layout_.pieces ? "width" : number(layout_.lanes), length = column_length();
   begin(entry_name(spec_));
-  const std::string tiles = "(" + extent + " + " + number(layout_.lanes - 1) + ") / " + lanes;
+  if (layout_.pieces) line("    const i64 piece = a.reduced[" + number(layout_.reduced_rank - 1) + "], width = " + number(layout_.lanes) + " / piece * piece;");
+  const std::string tiles = "(" + extent + " + " + lanes + " - 1) / " + lanes;
   if (layout_.turned) {  // few elements each: a task has several
     line("    const i64 tiles = " + tiles + ", all = a.n / " + extent + " * tiles;");
     line("    for (i64 tile = task * a.tile; tile < all && tile < (task + 1) * a.tile; ++tile) {");
@@ -497,7 +533,7 @@ void CpuReducingEmitter::emit_columns() {
     line("    const i64 chunk = task % a.chunks, tile = task / a.chunks, tiles = " + tiles + ";");
   }
   line("    const i64 outer = tile / tiles, column = tile % tiles * " + lanes + ", left = " + extent + " - column, count = left < " + lanes + " ? left : " + lanes + ";");
-  line(layout_.turned ? "    const i64 begin = 0, end = a.length;" : "    const i64 begin = chunk * a.chunk, end = begin + a.chunk < a.length ? begin + a.chunk : a.length;");
+  line(layout_.turned ? "    const i64 begin = 0, end = a.length;" : "    const i64 begin = chunk * a.chunk, end = begin + a.chunk < " + length + " ? begin + a.chunk : " + length + ";");
   if (!layout_.turned) line("    const bool in_runs = end - begin > " + number(kColumnRun) + ";");
   emit_row_start("    ", "outer", layout_.rank - 1, "column");
   declare_held("    ");
@@ -510,7 +546,9 @@ void CpuReducingEmitter::emit_columns() {
   if (layout_.chunked) {
     emit_parts("a.n");
     for (int join : passes_.all()[0].joins) {
-      line(std::string(kBriefly) + "\n    for (i64 k = 0; k < count; ++k) part" + number(join) + "[chunk * a.n + outer * " + extent + " + column + k] = " + lane("m", join, "k") + ";");
+      const std::string part = "part" + number(join) + "[chunk * a.n + outer * " + kept + " + ";
+      if (layout_.pieces) line("    for (i64 k = 0; k < count; k += piece) " + part + "(column + k) / piece] = " + lane("m", join, "k") + ";");
+      else line(std::string(kBriefly) + "\n    for (i64 k = 0; k < count; ++k) " + part + "column + k] = " + lane("m", join, "k") + ";");
     }
   } else {
     emit_row_results("    ", passes_.all().back().given, passes_.all().back().row_steps);

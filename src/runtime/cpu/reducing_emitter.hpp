@@ -15,7 +15,8 @@
 //
 // A partial value takes few elements before it is joined with others, so that the error of a sum grows slowly.
 // Of rows that share arrays, as the weights of a norm, several go through the last pass together, so that these are read once for all of them (row_bands.cpp).
-// A value that a later pass needs is held in an array of the task if it fits (Layout::whole); else it is kept where an output's row will be, if there is
+// Rows that are short pieces beside each other go as columns, a piece being as many columns, which are joined at the end of a pass (Layout::pieces).
+// A value that a later pass needs is held in memory of the task's thread if it fits (Layout::whole); else it is kept where an output's row will be, if there is
 // one of its type; else it is made again.
 #pragma once
 #include <functional>
@@ -35,14 +36,14 @@ inline constexpr int kCpuShortLanes = 16;      ///< of rows that are one run of 
 inline constexpr int kCpuBlockRows = 16;       ///< short rows, of a block; fewer of those that are longer
 inline constexpr int kCpuBlockElements = 2048;
 inline constexpr int kCpuAcrossBlockElements = 512;  ///< of rows that are joined across, too: what they are joined into takes its part of the first-level cache
-inline constexpr int kCpuHeldBytes = 512 << 10;  ///< of a task's values, on its stack: a second-level cache holds most of them, and what the next level holds is sooner read than made again
+inline constexpr int kCpuHeldBytes = 4 << 20;  ///< of a task's values, in memory of its thread: a core's share of the last-level cache, from which a value is sooner read than made again
 
 class CpuReducingEmitter {
  public:
   CpuReducingEmitter(const KernelSpec& spec, const Layout& layout);
   std::string emit();
-  /// Whether rows of this length have dear values, and a task can hold them.
-  static bool holds(const KernelSpec& spec, std::int64_t length);
+  /// Of all dear values of a task's rows or columns.
+  static std::int64_t held_bytes(const KernelSpec& spec, const Layout& layout, const Geometry& geometry);
 
  protected:
   void emit_rows();
@@ -64,14 +65,16 @@ class CpuReducingEmitter {
   bool is_turned(int parameter) const { return layout_.turned && access(parameter) == Access::kTransposed; }
   void emit_turned(bool outputs);
   void emit_joined_lanes(const std::string& indent, const Passes::Pass& pass);
-  void emit_row_pass(const Passes::Pass& pass);
+  /// before: the letter of what rows' joins have so far, in arrays; none: each begins.
+  void emit_row_pass(const Passes::Pass& pass, const std::string& before = {});
   void emit_row_block();
   void emit_block_pass(const Passes::Pass& pass);
   void emit_block_joins(const Passes::Pass& pass);
   void emit_block_values(const std::vector<int>& joins, const std::vector<int>& given, const std::vector<int>& steps, bool are_last);
   void begin_row_of_block(const std::string& indent);
-  int held_elements() const;
+  std::string held_elements() const;
   void emit_column_pass(const Passes::Pass& pass);
+  void emit_joined_pieces(const Passes::Pass& pass);
   void emit_reduced_offsets(const std::string& indent, const std::string& place, int axes, const Passes::Pass& pass);
   /// prefixes: statements that make the values that the element has from prefix joins.
   /// strip_place: what is stored goes to that element of strips.
@@ -79,6 +82,8 @@ class CpuReducingEmitter {
   bool streams(const Passes::Pass& pass) const;
   bool has_strips() const;
   bool has_bands() const;
+  bool has_windows() const;
+  void emit_windows();
   void emit_bands();
   void emit_band_size();
   std::vector<int> row_values() const;
@@ -115,6 +120,10 @@ class CpuReducingEmitter {
   std::string pointer_type(int parameter) const;
   std::string kept_step(int parameter) const;
   std::string inner_step(int parameter) const;
+  std::string column_place(int parameter, const std::string& column) const;
+  /// Of columns: reduced axes that a column goes along, and its elements.
+  int column_axes() const { return layout_.reduced_rank - (layout_.pieces ? 1 : 0); }
+  std::string column_length() const { return layout_.pieces ? "a.length / piece" : "a.length"; }
   std::string row_name(int value) const { return columns() && !is_scalar_input(value) ? local_name(value) + "[k]" : local_name(value); }
   std::string name(int value) const { return passes_.is_element(value) ? local_name(value) : row_name(value); }
   /// Whether neighbours in a row are neighbours in memory.

@@ -1,7 +1,7 @@
 // The part of CpuReducingEmitter for rows that share arrays which only the last pass reads element by element, as the weights of a norm. Row by row these would come
 // from the second-level cache for each row, and be most of what does. So some rows, a band, go through all passes but the last one after another, and through the last
 // together: for each window of columns all rows of the band, so that what they share is in the first-level cache for all but the first of them. No value is made of
-// others than before, nor in another order.
+// others than before, nor in another order. Rows that are joined across go likewise in windows, for what they are joined into.
 #include <algorithm>
 
 #include "runtime/cpu/reducing_emitter.hpp"
@@ -78,6 +78,34 @@ void CpuReducingEmitter::emit_bands() {
   line("    }\n    }\n  }");
   line("  if (a.fast & 2) stream_fence();");
   end();
+}
+
+/// Whether rows that are gone through once are joined across, in runs: what they are joined into would come from the second-level cache for each of them.
+bool CpuReducingEmitter::has_windows() const { return spec_.joins_across() && passes_.all().size() == 1 && layout_.reduced_rank == 1 && !passes_.all()[0].joins.empty() && !has_one_run(); }
+
+/// For each run of columns all rows of a band, one after another. Each is joined run by run, and each place row by row, as without bands.
+void CpuReducingEmitter::emit_windows() {
+  const Passes::Pass& pass = passes_.all()[0];
+  const std::string rows = number(kBandRows), run = number(kCpuRun * layout_.lanes);
+  line("    for (i64 base = from; base < to; base += " + rows + ") {\n      const i64 rows = to - base < " + rows + " ? to - base : " + rows + ";");
+  for (int join : pass.joins) line("      Joined" + number(join) + " b" + number(join) + "[" + rows + "];\n      for (i64 at = 0; at < rows; ++at) b" + number(join) + "[at] = neutral" + number(join) + "();");
+  const auto begin_row = [&] {
+    line("      for (i64 at = 0; at < rows; ++at) {\n      const i64 row = base + at;");
+    emit_row_start("      ", "row", layout_.rank, "");
+    emit_row_values("      ", {}, passes_.first_row_steps());
+  };
+  line("      for (i64 window = 0; window < a.length; window += " + run + ") {\n      const i64 begin = window, end = window + " + run + " < a.length ? window + " + run + " : a.length;");
+  begin_row();
+  emit_row_pass(pass, "b");
+  for (int join : pass.joins) line("      b" + number(join) + "[at] = j" + number(join) + ";");
+  line("      }\n      }");
+  if (!passes_.row_stores().empty()) {
+    begin_row();
+    for (int join : pass.joins) line("      const Joined" + number(join) + " j" + number(join) + " = b" + number(join) + "[at];");
+    emit_row_results("      ", pass.given, pass.row_steps);
+    line("      }");
+  }
+  line("    }");
 }
 
 }  // namespace damo

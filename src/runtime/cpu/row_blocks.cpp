@@ -21,7 +21,7 @@ void CpuReducingEmitter::begin_row_of_block(const std::string& indent) {
 
 /// Some rows, pass by pass.
 void CpuReducingEmitter::emit_row_block() {
-  const int wanted = spec_.joins_across() ? kCpuAcrossBlockElements : kCpuBlockElements, elements = kept_bytes(spec_) > 0 ? std::min(wanted, held_elements()) : wanted;
+  const int elements = spec_.joins_across() ? kCpuAcrossBlockElements : kCpuBlockElements;
   line("    const i64 fit = " + number(elements) + " / (a.length > 0 ? a.length : 1), most = fit < 1 ? 1 : fit < " + number(kCpuBlockRows) + " ? fit : " + number(kCpuBlockRows) + ";");
   line("    for (i64 block = from; block < to; block += most) {");
   line("      const i64 count = to - block < most ? to - block : most;");

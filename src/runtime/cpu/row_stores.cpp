@@ -11,15 +11,16 @@ namespace {
 constexpr int kWorthStrips = 512;    // elements of a row from which storing past the caches is worth it
 constexpr int kWorthColumns = 256;   // columns of a task, likewise
 constexpr int kRowAhead = 64 << 10;  // bytes of rows without dear values that are asked for ahead: for longer ones the processor's own fetching is as good
+constexpr int kHeldRowAhead = 512 << 10;  // likewise of those with dear values: a second-level cache has them when their turn comes
 constexpr const char* kVectoriseStores = "#pragma clang loop vectorize(assume_safety)";
 
 }  // namespace
 
 /// Whether what the pass stores may go past the caches: neighbours, which no pass reads again. A kernel that computes long does not wait for memory, nor do columns of
-/// several passes.
+/// several passes, but where the last one reads values that are held.
 bool CpuReducingEmitter::streams(const Passes::Pass& pass) const {
   if (layout_.turned || layout_.in_place || spec_.users_text || spec_.scans() || spec_.joins_across() || pass.stores.empty() || spec_.cost() >= kHeavyCost) return false;
-  if (columns() ? passes_.all().size() > 1 : !pass.joins.empty()) return false;
+  if (columns() ? passes_.all().size() > 1 && !layout_.whole : !pass.joins.empty()) return false;
   return std::all_of(pass.stores.begin(), pass.stores.end(), [&](int output) {
     const int parameter = parameter_of(output);
     return access(parameter) == Access::kRow && std::find(kept_in_.begin(), kept_in_.end(), parameter) == kept_in_.end();
@@ -41,7 +42,7 @@ std::string CpuReducingEmitter::head_of(int output) const {
 /// other the fetching by the processor itself does not keep up. Of columns it begins anew with each row, which lies far behind the one before.
 void CpuReducingEmitter::emit_ahead(const std::string& indent, const std::string& before, const Passes::Pass& pass) {
   if (columns()) {
-    const std::string last = number(layout_.reduced_rank - 1);
+    const std::string last = number(column_axes() - 1);
     for (int input : pass.inputs) {
       if (access(input) == Access::kRow && !spec_.is_ordinals(input)) line(indent + "  prefetch_strip(e" + number(input) + " + a.r" + number(input) + "[" + last + "] + j);");
     }
@@ -69,7 +70,7 @@ void CpuReducingEmitter::declare_ahead(const std::string& indent) {
   for (int input : passes_.all()[0].inputs) {
     if (access(input) == Access::kRow && !spec_.is_ordinals(input)) bytes += itemsize(spec_.parameter_dtype(input));
   }
-  line(indent + "const bool ahead = a.fast & 2 && a.length * " + number(static_cast<int>(bytes)) + " <= " + number(pass->keeps.empty() ? kRowAhead : kCpuHeldBytes) + ";");
+  line(indent + "const bool ahead = a.fast & 2 && a.length * " + number(static_cast<int>(bytes)) + " <= " + number(pass->keeps.empty() ? kRowAhead : kHeldRowAhead) + ";");
 }
 
 /// Whole cache lines of all outputs at a time.

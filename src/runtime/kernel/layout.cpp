@@ -94,7 +94,7 @@ std::string to_string(const Layout& layout) {
   if (layout.cluster > 1) text += " in " + std::to_string(layout.cluster) + " blocks";
   if (layout.ahead > 0) text += " that stay, " + std::to_string(layout.ahead) + " ahead";
   text += layout.ends == Ends::kTiles ? ", even" : layout.ends == Ends::kVectors ? ", of vectors" : "";
-  text += std::string(layout.turned ? ", turned" : "") + (layout.whole ? ", whole" : "") + (layout.staged ? ", staged" : "") + (layout.chunked ? ", in chunks" : "") + (layout.aligned ? "" : ", not aligned");
+  text += std::string(layout.turned ? ", turned" : "") + (layout.pieces ? ", in pieces" : "") + (layout.whole ? ", whole" : "") + (layout.staged ? ", staged" : "") + (layout.chunked ? ", in chunks" : "") + (layout.aligned ? "" : ", not aligned");
   return text;
 }
 

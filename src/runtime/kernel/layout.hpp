@@ -69,6 +69,7 @@ struct Layout {
   Ends ends = Ends::kAnywhere;
   bool whole = false;    ///< lanes and items hold a row, which is then read once; on a CPU an array of the task holds its values
   bool turned = false;   ///< of columns, on a CPU: short rows that are gone through as columns are; kTransposed arrays, contiguous along the row, go through tiles
+  bool pieces = false;   ///< of columns, on a CPU: rows are short pieces beside each other, whose elements along the last reduced axis are columns that are joined
   bool staged = false;   ///< of a scan: inputs wait in shared memory, not in registers, and are joined twice (cuda/scan_emitter.hpp)
   bool chunked = false;  ///< rows are cut into chunks, whose values a second launch joins
   bool aligned = true;   ///< arrays meet the alignment of vectors; see Dialect::unaligned

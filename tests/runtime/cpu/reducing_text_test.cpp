@@ -42,23 +42,57 @@ TEST(ReducingText, PutsShortRowsInBlocksThatAreJoinedAcrossToo) {
   EXPECT_THAT(text_of(sums_of_both(), {{4096, 64}, 2}, {{4096, 64}, {4096, 1}, {1, 64}}), Not(HasSubstr("for (i64 block = from;"))) << "a chain of sums stays in registers";
 }
 
-TEST(ReducingText, HoldsTheExponentialsOfRowsUpToTheSizeOfASecondLevelCache) {
-  KernelSpec narrow = softmax();  // whose outputs cannot keep them
+/// softmax() whose outputs cannot keep its exponentials.
+KernelSpec narrow_softmax() {
+  KernelSpec narrow = softmax();
   narrow.inputs = narrow.outputs = {bfloat16};
-  const auto text = [&](std::int64_t length) { return text_of(narrow, {{64, length}, 2}, {{64, length}, {64, length}}); };
-  const auto exponentials = [](const std::string& all) {
-    int count = 0;
-    for (std::size_t at = all.find("= f0_map("); at != std::string::npos; at = all.find("= f0_map(", at + 1)) ++count;
-    return count;
-  };
-  EXPECT_EQ(exponentials(text(131072)), 2) << "in lanes, and in those that are left over";
-  EXPECT_GT(exponentials(text(131073)), 2) << "made again";
+  return narrow;
 }
 
-TEST(ReducingText, StoresColumnsThatAreJoinedPastTheCaches) {
+int exponentials(const std::string& text) {
+  int count = 0;
+  for (std::size_t at = text.find("= f0_map("); at != std::string::npos; at = text.find("= f0_map(", at + 1)) ++count;
+  return count;
+}
+
+TEST(ReducingText, HoldsTheExponentialsOfRowsUpToAShareOfTheLastCache) {
+  const auto text = [&](std::int64_t length) { return text_of(narrow_softmax(), {{64, length}, 2}, {{64, length}, {64, length}}); };
+  EXPECT_EQ(exponentials(text(1048576)), 2) << "in lanes, and in those that are left over";
+  EXPECT_GT(exponentials(text(1048577)), 2) << "made again";
+}
+
+TEST(ReducingText, HoldsTheExponentialsOfColumnsToo) {
+  const auto text = [&](std::int64_t length) { return text_of(narrow_softmax(), {{length, 512}, 1}, {{length, 512}, {length, 512}}); };
+  EXPECT_EQ(exponentials(text(4096)), 1);
+  EXPECT_GT(exponentials(text(4097)), 1) << "made again";
+}
+
+TEST(ReducingText, HasWhatATaskHoldsInItsThreadsMemory) {
+  const auto bytes = [](const KernelSpec& spec, const Shape& shape, std::uint32_t mask) {
+    const Strides strides = contiguous_strides(shape);
+    const ArrayLayout arrays[] = {{&shape, &strides}, {&shape, &strides}};
+    const Geometry geometry(shape, arrays, mask);
+    const Layout layout = cpu_dialect().share_rows(spec, classify_reducing(geometry), geometry, {});
+    return cpu_dialect().work(spec, layout, geometry, {}).launches[0].config.shared_bytes;
+  };
+  EXPECT_EQ(bytes(softmax(), {64, 100000}, 2), 400000u);
+  EXPECT_EQ(bytes(softmax(), {64, 100001}, 2), 400064u) << "whole lines of the cache";
+  EXPECT_EQ(bytes(softmax(), {64, 100}, 2), 8192u) << "a block of rows";
+  EXPECT_EQ(bytes(softmax(), {64, 100000}, 1), 64u * 256 * 4) << "of columns a tile";
+  EXPECT_EQ(bytes(softmax(), {4097, 4096}, 1), 0u) << "which would be too much";
+  EXPECT_EQ(bytes(normed(), {64, 100000}, 2), 0u) << "nothing is dear";
+}
+
+TEST(ReducingText, StoresColumnsThatAreJoinedOrHeldPastTheCaches) {
   const KernelSpec doubled = spec_of("doubled", {map("x0 * T(2)", {0}), sum_of(1)}, {1, 2});
   EXPECT_THAT(text_of(doubled, {{4096, 512}, 1}, {{4096, 512}, {4096, 512}, {1, 512}}), AllOf(HasSubstr("stream_strip(e1 + j, strip0)"), HasSubstr("prefetch_strip(e0 + a.r0[0] + j)")));
-  EXPECT_THAT(text_of(softmax(), {{4096, 512}, 1}, {{4096, 512}, {4096, 512}}), Not(HasSubstr("stream_strip"))) << "several passes compute longer than they wait for memory";
+  EXPECT_THAT(text_of(softmax(), {{4096, 512}, 1}, {{4096, 512}, {4096, 512}}), HasSubstr("stream_strip(e1 + j, strip0)"));
+  EXPECT_THAT(text_of(softmax(), {{4097, 512}, 1}, {{4097, 512}, {4097, 512}}), Not(HasSubstr("stream_strip"))) << "what is kept where results will be is in the caches";
+}
+
+TEST(ReducingText, JoinsAcrossRowsAWindowOfColumnsAtATime) {
+  EXPECT_THAT(text_of(sums_of_both(), {{4096, 8192}, 2}, {{4096, 8192}, {4096, 1}, {1, 8192}}), HasSubstr("for (i64 window = 0; window < a.length; window += 2048)"));
+  EXPECT_THAT(text_of(layer_norm_gradients(), {{512, 8192}, 2}, {{512, 8192}, {512, 8192}, {1, 8192}, {512, 8192}, {1, 8192}, {1, 8192}}), Not(HasSubstr("window"))) << "later passes need all of a row";
 }
 
 }  // namespace

@@ -58,6 +58,10 @@ class Reducing : public testing::OnEachDevice {
     for (const auto& [row, elements] : rows) act(static_cast<std::size_t>(row), elements);
   }
   Array empty(const Shape& shape, DType dtype = float32) const { return Array::empty(shape, dtype, device()); }
+  /// Of one spec, against float64: moments(), softmax(), and center() with a weight of that shape.
+  void expect_sums(const Given& given) const;
+  void expect_softmax(const Given& given) const;
+  void expect_centered(const Given& given, const Shape& along) const;
   /// Spaces for the spec with this number among those of these tests.
   static std::vector<Given> spaces(std::size_t spec);
 };
@@ -80,59 +84,73 @@ std::vector<Given> Reducing::spaces(std::size_t spec) {
   return taken;
 }
 
+void Reducing::expect_sums(const Given& given) const {
+  const Array x = noise(given), doubled = empty(row_shape(given)), square = empty(row_shape(given));
+  run(moments(), given, {x, doubled, square});
+  const Values values = x.to_doubles(), sums = doubled.to_doubles(), squares = square.to_doubles();
+  each_row(given, [&](std::size_t row, const auto& elements) {
+    double sum = 0, size = 0, second = 0;
+    for (std::int64_t i : elements) {
+      const double value = values[static_cast<std::size_t>(i)];
+      sum += 2 * value, size += std::abs(2 * value), second += value * value;
+    }
+    ASSERT_NEAR(sums[row], sum, 2e-6 * size) << ::testing::PrintToString(given) << " row " << row;
+    ASSERT_NEAR(squares[row], second / static_cast<double>(elements.size()), 1e-5) << ::testing::PrintToString(given) << " row " << row;
+  });
+}
+
+void Reducing::expect_softmax(const Given& given) const {
+  const Array x = noise(given), y = empty(given.shape);
+  run(softmax(), given, {x, y});
+  const Values values = x.to_doubles(), found = y.to_doubles();
+  each_row(given, [&](std::size_t row, const auto& elements) {
+    double sum = 0;
+    for (std::int64_t i : elements) sum += std::exp(values[static_cast<std::size_t>(i)]);
+    for (std::int64_t i : elements) {
+      const double expected = std::exp(values[static_cast<std::size_t>(i)]) / sum;
+      ASSERT_NEAR(found[static_cast<std::size_t>(i)], expected, 4e-6 * expected) << ::testing::PrintToString(given) << " row " << row << " element " << i;
+    }
+  });
+}
+
+void Reducing::expect_centered(const Given& given, const Shape& along) const {
+  const Array x = noise(given), bias = noise({row_shape(given), 0, given.turned}, 3), y = empty(given.shape), mean = empty(row_shape(given));
+  const Array weight = noise({along, 0}, 4);
+  run(center(), given, {x, weight, bias, y, mean});
+  const Values values = x.to_doubles(), weights = weight.broadcast_to(given.shape).to_doubles(), biases = bias.to_doubles(), found = y.to_doubles(), means = mean.to_doubles();
+  each_row(given, [&](std::size_t row, const auto& elements) {
+    double sum = 0;
+    for (std::int64_t i : elements) sum += values[static_cast<std::size_t>(i)];
+    const double center = sum / static_cast<double>(elements.size()) + biases[row];
+    ASSERT_NEAR(means[row], center, 1e-5) << ::testing::PrintToString(given);
+    for (std::int64_t i : elements) {
+      const auto at = static_cast<std::size_t>(i);
+      ASSERT_NEAR(found[at], (values[at] - center) * weights[at], 2e-5) << ::testing::PrintToString(given) << " element " << i;
+    }
+  });
+}
+
 TEST_P(Reducing, JoinsSeveralValuesInOnePass) {
-  for (const Given& given : spaces(0)) {
-    const Array x = noise(given), doubled = empty(row_shape(given)), square = empty(row_shape(given));
-    run(moments(), given, {x, doubled, square});
-    const Values values = x.to_doubles(), sums = doubled.to_doubles(), squares = square.to_doubles();
-    each_row(given, [&](std::size_t row, const auto& elements) {
-      double sum = 0, size = 0, second = 0;
-      for (std::int64_t i : elements) {
-        const double value = values[static_cast<std::size_t>(i)];
-        sum += 2 * value, size += std::abs(2 * value), second += value * value;
-      }
-      ASSERT_NEAR(sums[row], sum, 2e-6 * size) << ::testing::PrintToString(given) << " row " << row;
-      ASSERT_NEAR(squares[row], second / static_cast<double>(elements.size()), 1e-5) << ::testing::PrintToString(given) << " row " << row;
-    });
-  }
+  for (const Given& given : spaces(0)) expect_sums(given);
 }
 
 TEST_P(Reducing, GoesThroughRowsInSeveralPasses) {
-  for (const Given& given : spaces(1)) {
-    const Array x = noise(given), y = empty(given.shape);
-    run(softmax(), given, {x, y});
-    const Values values = x.to_doubles(), found = y.to_doubles();
-    each_row(given, [&](std::size_t row, const auto& elements) {
-      double sum = 0;
-      for (std::int64_t i : elements) sum += std::exp(values[static_cast<std::size_t>(i)]);
-      for (std::int64_t i : elements) {
-        const double expected = std::exp(values[static_cast<std::size_t>(i)]) / sum;
-        ASSERT_NEAR(found[static_cast<std::size_t>(i)], expected, 4e-6 * expected) << ::testing::PrintToString(given) << " row " << row << " element " << i;
-      }
-    });
-  }
+  for (const Given& given : spaces(1)) expect_softmax(given);
 }
 
 TEST_P(Reducing, TakesAndGivesValuesOfRows) {
-  for (const Given& given : spaces(2)) {
-    const Array x = noise(given), bias = noise({row_shape(given), 0, given.turned}, 3), y = empty(given.shape), mean = empty(row_shape(given));
-    Shape along = given.shape;
-    for (int axis = 0; axis < along.rank(); ++axis) {
-      if (!(given.mask >> axis & 1u)) along[axis] = 1;
+  for (const Given& given : spaces(2)) expect_centered(given, column_shape(given));
+}
+
+/// Rows over axes 1 and 3 of four, as groups of neighbouring channels: in a few tiles, in one, in chunks, and of pieces that no tile has a whole number of.
+TEST_P(Reducing, JoinsRowsOfShortPiecesBesideEachOther) {
+  for (const Shape& shape : {Shape{3, 50, 8, 4}, Shape{2, 40, 100, 3}, Shape{70, 9, 11, 7}, Shape{1, 5000, 8, 4}, Shape{2, 12, 300, 31}, Shape{2, 70, 20, 2}, Shape{1, 1, 16, 4}}) {
+    for (bool turned : {false, true}) {
+      const Given given{shape, 10, turned};
+      expect_sums(given);
+      expect_softmax(given);
+      for (const Shape& along : {Shape{shape[2], shape[3]}, Shape{shape[2], 1}, Shape{shape[1], 1, 1}, Shape{1, shape[3]}, Shape{shape[1], shape[2], shape[3]}}) expect_centered(given, along);
     }
-    const Array weight = noise({along, 0}, 4);
-    run(center(), given, {x, weight, bias, y, mean});
-    const Values values = x.to_doubles(), weights = weight.broadcast_to(given.shape).to_doubles(), biases = bias.to_doubles(), found = y.to_doubles(), means = mean.to_doubles();
-    each_row(given, [&](std::size_t row, const auto& elements) {
-      double sum = 0;
-      for (std::int64_t i : elements) sum += values[static_cast<std::size_t>(i)];
-      const double center = sum / static_cast<double>(elements.size()) + biases[row];
-      ASSERT_NEAR(means[row], center, 1e-5) << ::testing::PrintToString(given);
-      for (std::int64_t i : elements) {
-        const auto at = static_cast<std::size_t>(i);
-        ASSERT_NEAR(found[at], (values[at] - center) * weights[at], 2e-5) << ::testing::PrintToString(given) << " element " << i;
-      }
-    });
   }
 }
 
