@@ -90,7 +90,7 @@ Step joined(Step step, int value, bool squares) {
       "const T count = a.count + b.count, share = b.count * math::reciprocal_of_count(count), apart = (b.pivot - a.pivot) + (b.offset - a.offset); "
       "const T offset = a.offset + apart * share, pivot = a.pivot + offset, moved = pivot - a.pivot;";
   join.reduce = "a.count == 0 ? b : Joined{count, a.sum + b.sum, pivot, (a.pivot - (pivot - moved)) + (offset - moved), a.m2 + b.m2 + apart * (apart * (a.count * share))}";
-  join.post = (squares ? "a.m2" : "a.sum") + over;
+  join.post = (squares ? "(a.m2 + (a.offset - a.offset))" : "a.sum") + over;  // NaN of a center that an infinite last element moved, before any difference from it
   return step;
 }
 

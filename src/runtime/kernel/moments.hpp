@@ -19,7 +19,8 @@
 // what it adds. Two passes have a few eps, and (error of the mean / deviation)^2 besides: the form is no worse (of elements
 // about 1e4 of deviation 1 two passes were found wrong by 2e-5, the form by 5e-7).
 //
-// Infinities and NaN: x - pivot and d are NaN or infinite with an element that is, and m2 then NaN, as of two passes. Where no element is, but a sum or a square overflows, the form may give a
+// Infinities and NaN: x - pivot and d are NaN or infinite with an element that is, and then the center is infinite or NaN from that element on. A difference from it makes m2 NaN, of the last element what m2 gives in the
+// end, to which the center less itself is added: so it is NaN, as of two passes. Where no element is, but a sum or a square overflows, the form may give a
 // variance where two passes give infinity, and NaN where elements are further apart than the greatest float. One element has variance 0; of none a mean is NaN.
 //
 // Which shapes it serves is the target's choice (Dialect::prefers_moments), which a GPU makes where rows would be read again (runtime/cuda/reducing_schedule.hpp). A CPU never does: it divides for each element, which

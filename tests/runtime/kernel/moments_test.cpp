@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <random>
 
 #include <gmock/gmock.h>
@@ -253,14 +254,17 @@ TEST_P(JoinedMomentsOfRows, AreThoseOfFloat64InFloat64) {
 
 TEST_P(JoinedMomentsOfRows, HaveTheInfinitiesOfASum) {
   const Fill fill = [](std::int64_t row, std::int64_t at, std::int64_t length) { return static_cast<double>(infinite_value(row, at, length, static_cast<float>(normal(row, at)))); };
-  for (const auto& [count, length, columns] : {Given{18, 40, false}, Given{9, 5003, false}, Given{9, 70001, false}, Given{9, 5003, true}, Given{18, 40, true}}) {
-    const Array x = rows(fill, count, length, columns);
-    const Moments moments = found(x, columns), exact = expected(x, columns);
-    for (std::size_t row = 0; row < moments.means.size(); ++row) {
-      const std::string where = std::to_string(count) + " of " + std::to_string(length) + (columns ? " columns" : " rows") + ", row " + std::to_string(row);
-      EXPECT_EQ(std::isnan(moments.means[row]), std::isnan(exact.means[row])) << where;
-      if (std::isinf(exact.means[row])) EXPECT_EQ(moments.means[row], exact.means[row]) << where;
-      EXPECT_EQ(std::isnan(moments.variances[row]), std::isnan(exact.variances[row])) << where;
+  const Fill behind = [](std::int64_t row, std::int64_t at, std::int64_t length) { return at == length - 1 && row % 2 == 0 ? std::numeric_limits<double>::infinity() : normal(row, at); };
+  for (const auto& [count, length, columns] : {Given{18, 40, false}, Given{9, 5003, false}, Given{9, 70001, false}, Given{9, 5003, true}, Given{18, 40, true}, Given{300, 12, true}, Given{300, 2, true}}) {
+    for (const Fill& of : {fill, behind}) {
+      const Array x = rows(of, count, length, columns);
+      const Moments moments = found(x, columns), exact = expected(x, columns);
+      for (std::size_t row = 0; row < moments.means.size(); ++row) {
+        const std::string where = std::to_string(count) + " of " + std::to_string(length) + (columns ? " columns" : " rows") + ", row " + std::to_string(row);
+        EXPECT_EQ(std::isnan(moments.means[row]), std::isnan(exact.means[row])) << where;
+        if (std::isinf(exact.means[row])) EXPECT_EQ(moments.means[row], exact.means[row]) << where;
+        EXPECT_EQ(std::isnan(moments.variances[row]), std::isnan(exact.variances[row])) << where;
+      }
     }
   }
 }
