@@ -230,6 +230,11 @@ TEST(CudaReducingLayouts, HoldsTilesOfColumnsWhereABlockOrAClusterDoesAndElseTak
   EXPECT_TRUE(is_split({16384, 8192}, bfloat16));
   EXPECT_FALSE(is_split({32769, 40000})) << "enough blocks of columns";
   EXPECT_FALSE(is_split({40000, 16})) << "so little that launches count";
+  for (const DType dtype : {float32, bfloat16}) {
+    KernelSpec spec = softmax_in_steps();
+    spec.inputs = spec.outputs = {dtype};
+    EXPECT_TRUE(cuda_dialect().prefers_passes(spec, geometry_of({1, 1 << 20}, 2, false), h100)) << "fusion counts on it of one row so long (kLongRow, ops/rewrites/fusion_reductions.cpp)";
+  }
 }
 
 TEST(CudaReducingLayouts, JoinsMomentsWhereRowsWouldBeReadAgainOrAClusterWouldMeetForThem) {
