@@ -53,7 +53,7 @@ class Dialect {
   /// The layout, which share_rows or adapt gave, and others that serve the same arrays with the same bits, whatever these hold. One alone: nothing is to be
   /// chosen by measuring (schedule_trial.hpp).
   virtual std::vector<ScheduleGuess> alternatives(const KernelSpec&, const Layout& layout, const Geometry&, const Processors&) const { return {{layout, 0}}; }
-  /// Whether rows that are gone through several times are so few and long, or columns that nothing holds, that a kernel a pass (split_passes) is faster.
+  /// Whether rows that are gone through several times are so few and long, or columns so long, that a kernel a pass (split_passes) is faster.
   virtual bool prefers_passes(const KernelSpec&, const Geometry&, const Processors&) const { return false; }
   /// Whether rows are so long that a spec's form in which means and variances are joined together (moments.hpp), and which goes through them once less, is faster.
   virtual bool prefers_moments(const KernelSpec& /*spec*/, const KernelSpec& /*form*/, const Geometry&, const Processors&) const { return false; }

@@ -30,7 +30,7 @@ DAMO_MATH ExpSplitDouble exp_split(double x, double low, double bias) {
   return {r, (high - r) + small, bits(sum)};
 }
 
-// p * 2^n for n in [-2044, 2046], where sum holds n + 2046 in its low bits; 0 for n = -2046, as of floats.
+// p * 2^n for n in [-2046, 2046], where sum holds n + 2046 in its low bits. kNothingDouble: as kNothing of floats.
 constexpr double kNothingDouble = -1418.0;
 DAMO_MATH double scale_twice(double p, u64 sum) {
   const u64 half = sum >> 1;

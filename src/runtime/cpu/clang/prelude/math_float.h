@@ -23,11 +23,11 @@ DAMO_MATH ExpSplit exp_split(float x, float bias) {
   return {madd(n, -0x1.7f7d1cp-20f, madd(n, -0x1.62e4p-1f, x)), bits(sum)};
 }
 
-// p * 2^n for n in [-250, 254], where sum holds n + 254 in its low bits; 0 for n = -254. Two factors, since 2^n itself may be
+// p * 2^n for n in [-254, 254], where sum holds n + 254 in its low bits. Two factors, since 2^n itself may be
 // out of range while p * 2^n is a denormal or just below the largest float.
 //
-// kNothing: of this and less e^x is 0 so, where factors are 0. A product of powers of 2 would be 0 too, by an underflow that takes a processor as long as 10 or 100
-// other products, and masks make many of them, as e^-inf.
+// kNothing takes the place of smaller arguments of e^x: n is then -254, of which both factors are 0, so that e^x is 0 by products with 0. Of an argument that is cut at
+// -105, where e^x begins to be 0, the second product would underflow, which takes a processor as long as 10 or 100 others; and masks ask for many e^-inf.
 constexpr float kNothing = -176.0f;
 DAMO_MATH float scale_twice(float p, u32 sum) {
   const u32 half = sum >> 1;
