@@ -1,4 +1,4 @@
-// Single lines of the texts of kernels that reduce: what is asked of vectors, where rows are taken apart, how quotients are made.
+// Single lines of the texts of kernels that reduce: how quotients are made, what joins across rows hold. Those that read: reducing_loads_test.cpp.
 #include <string>
 #include <vector>
 
@@ -11,30 +11,6 @@
 
 namespace damo {
 namespace {
-
-TEST(CudaReducingLines, AsksForEachVectorOfATilesClusterWhetherItIsThere) {
-  const KernelSpec spec = softmax_in_steps();
-  const Shape space{50257, 2};
-  const Strides strides = contiguous_strides(space);
-  const std::vector<ArrayLayout> arrays(2, ArrayLayout{&space, &strides});
-  Layout layout = cuda_layout(spec, Geometry(space, arrays, 1));
-  layout.beside = 1, layout.lanes = 512, layout.items = 13, layout.vector = 2, layout.cluster = 8, layout.whole = true, layout.ends = Ends::kVectors;
-  const std::string text = cuda_dialect().emit(spec, layout);
-  EXPECT_THAT(text, ::testing::HasSubstr("__cluster_dims__(8, 1, 1)"));
-  EXPECT_THAT(text, ::testing::HasSubstr("at < end"));
-  EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("u < 12 ||")));
-}
-
-TEST(CudaReducingLines, TakesRowsThatStayApartWhereLinesOfTheCacheBegin) {
-  const auto text = [](const Shape& shape) {
-    const Strides dense = contiguous_strides(shape);
-    const ArrayLayout arrays[] = {{&shape, &dense}, {&shape, &dense}};
-    const KernelSpec spec = softmax_in_steps();
-    return cuda_dialect().emit(spec, cuda_layout(spec, Geometry(shape, arrays, 2), {132, 8, 227 * 1024}));
-  };
-  EXPECT_THAT(text({2670, 50257}), ::testing::AllOf(::testing::HasSubstr("const u32 shift = (u32(reinterpret_cast<u64>(r0) / sizeof(float)) + u32(begin)) & 31u;"), ::testing::HasSubstr("& 3u) == (shift & 3u);")));
-  EXPECT_THAT(text({20000, 5001}), ::testing::AllOf(::testing::HasSubstr("const u32 shift = (u32(reinterpret_cast<u64>(r0) / sizeof(float)) + u32(begin)) & 3u;"), ::testing::HasSubstr("const bool inner0 = whole0 && a.length > 0 && i64(c0) * a.k0[0] >= i64(shift) && (a.kept[0] - 1 - c0) * a.k0[0] >= 3;")));
-}
 
 TEST(CudaReducingLines, CorrectsAQuotientOfSixteenBitsOnceWhereAnotherStepReadsIt) {
   const auto text = [](DType dtype) {
