@@ -139,6 +139,34 @@ TEST_P(FusedReductions, HoldValuesOfColumnsAndOfLongRows) {
   }
 }
 
+/// One row so long that a kernel goes through it each pass (ops/rewrites/fusion_reductions.hpp): random chains of steps and joins over everything, of one array and of two. Random graphs have no such rows.
+TEST_P(FusedReductions, GiveWhatASingleLongRowsOpsGive) {
+  constexpr std::int64_t kLength = (std::int64_t{1} << 20) + 5;
+  std::mt19937 random(11);
+  for (int graph = 0; graph < 8; ++graph) {
+    const Variable x = input({float32, {kLength}}, "x"), y = input({float32, {kLength}}, "y");
+    Variable row = x;
+    std::vector<Variable> outputs;
+    for (int step = 0; step < 5; ++step) {
+      switch (random() % 6) {
+        case 0: row = row - max(row); break;
+        case 1: row = row - mean(row); break;
+        case 2: row = exp(-abs(row)); break;
+        case 3: row = row / (1 + sum(sqr(row)) / static_cast<double>(kLength)); break;
+        case 4: row = tanh(row) * 0.75; break;
+        default: row = graph % 2 == 0 ? row * 1.25 : row + 0.5 * y; break;
+      }
+      if (random() % 4 == 0) outputs.push_back(graph % 3 == 0 ? min(row) : mean(abs(row)));
+    }
+    outputs.push_back(row - mean(row));
+    SCOPED_TRACE(graph);
+    std::vector<Variable> inputs{x};
+    std::vector<Array> arrays{noise({kLength})};
+    if (graph % 2 != 0) outputs.push_back(row * y), inputs.push_back(y), arrays.push_back(noise({kLength}, 2));
+    expect_equal(inputs, outputs, arrays, 2e-5);
+  }
+}
+
 TEST_P(FusedReductions, GiveGroupNormsOfChannelsLastAndTheirGradients) {
   const Variable x = tensor4("x"), w = matrix("w"), b = matrix("b"), g = tensor4("g");
   const Variable centered = x - mean(x, {1, 3}, keepdims), y = centered * rsqrt(mean(sqr(centered), {1, 3}, keepdims) + 0.01) * w + b;
