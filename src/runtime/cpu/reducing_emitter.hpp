@@ -15,7 +15,8 @@
 //
 // A partial value takes few elements before it is joined with others, so that the error of a sum grows slowly.
 // Of rows that share arrays, as the weights of a norm, several go through the last pass together, so that these are read once for all of them (row_bands.cpp).
-// Rows that are short pieces beside each other go as columns, a piece being as many columns, which are joined at the end of a pass (Layout::pieces).
+// Rows that are short pieces beside each other go as columns, a piece being as many columns, which are joined at the end of a pass (Layout::pieces; the condition is in_pieces() of
+// dialect.cpp). Values are the same but for the order in which a row is joined, which follows from shapes and strides alone.
 // A value that a later pass needs is held in memory of the task's thread if it fits (Layout::whole); else it is kept where an output's row will be, if there is
 // one of its type; else it is made again.
 #pragma once

@@ -115,7 +115,7 @@ template <class... Operands> __device__ inline void multiply_brains(Operands&&..
 template <class... Operands> __device__ inline void multiply_halves(Operands&&... operands) { multiply<false>(operands...); }
 
 #ifdef EMULATED_CLUSTERS
-// Clusters: what they call is clusters.hpp's call_cluster, whose address the driver writes to the variable. An address in another block's shared memory is
+// Clusters: what they call is clusters.hpp's call_cluster, whose address the driver writes to the variable; what is asked of it are the numbers of ClusterCall. An address in another block's shared memory is
 // the block's number and how far behind the upper half's own place it lies, which is the same in all of them.
 extern "C" __device__ unsigned long long emulated_cluster_call;
 __device__ unsigned long long emulated_cluster_call = 0;
