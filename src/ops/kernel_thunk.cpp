@@ -16,6 +16,7 @@
 #include "runtime/array/copy_kernel.hpp"
 #include "runtime/exec/version_table.hpp"
 #include "runtime/kernel/dialect.hpp"
+#include "runtime/kernel/exponential_sums.hpp"
 #include "runtime/kernel/moments.hpp"
 #include "runtime/kernel/spec_kernel.hpp"
 #include "runtime/kernel/split_passes.hpp"
@@ -47,9 +48,9 @@ struct FormOfSpec {
 
 class KernelThunk {
  public:
-  /// moments: of the spec's form whose means and variances are joined together, with its own numbers; null: it has none.
-  KernelThunk(SpecKernel& kernel, SpecKernel* moments, std::vector<Scalar> numbers, std::vector<Cell*> cells, Apply node, ThunkContext& context, std::uint32_t reduced_axes)
-      : bound_({cells.begin(), cells.end()}), kernel_(kernel), numbers_(std::move(numbers)), given_{&kernel, numbers_}, moments_{moments}, cells_(std::move(cells)), node_(std::move(node)), fused_(dynamic_cast<const FusedOp*>(&node_.op())), stream_(context.stream()), reduced_axes_(reduced_axes), in_place_(context.runs_in_place()), flag_(kernel.spec().has_guards() ? context.fault_flag() : nullptr) {}
+  /// joined: of the spec's form that goes through rows once less, with its own numbers; null: it has none.
+  KernelThunk(SpecKernel& kernel, SpecKernel* joined, std::vector<Scalar> numbers, std::vector<Cell*> cells, Apply node, ThunkContext& context, std::uint32_t reduced_axes)
+      : bound_({cells.begin(), cells.end()}), kernel_(kernel), numbers_(std::move(numbers)), given_{&kernel, numbers_}, joined_{joined}, cells_(std::move(cells)), node_(std::move(node)), fused_(dynamic_cast<const FusedOp*>(&node_.op())), stream_(context.stream()), reduced_axes_(reduced_axes), in_place_(context.runs_in_place()), flag_(kernel.spec().has_guards() ? context.fault_flag() : nullptr) {}
 
   void operator()() {
     Bound* bound = bound_.find();
@@ -236,8 +237,8 @@ class KernelThunk {
 
   /// The node's spec, or its form that goes through these rows once less.
   FormOfSpec& form_for(const Geometry& geometry, const Processors& processors) {
-    const bool joins = moments_.kernel && kernel_.backend().dialect().prefers_moments(kernel_.spec(), moments_.kernel->spec(), geometry, processors);
-    return joins ? moments_ : given_;
+    const bool joins = joined_.kernel && kernel_.backend().dialect().prefers_one_reading(kernel_.spec(), joined_.kernel->spec(), geometry, processors);
+    return joins ? joined_ : given_;
   }
 
   const Plan& plan(const FormOfSpec& form, Plan& plan, PassSpecs (*split)(const KernelSpec&, std::uint32_t), int rank) const {
@@ -269,7 +270,7 @@ class KernelThunk {
   VersionTable<Bound> bound_;
   SpecKernel& kernel_;
   std::vector<Scalar> numbers_;  // in the place of those of the kernel's spec; empty: those
-  FormOfSpec given_, moments_;
+  FormOfSpec given_, joined_;
   std::vector<Cell*> cells_;
   Apply node_;
   const FusedOp* fused_;  // of the node; null: another op
@@ -284,13 +285,20 @@ class KernelThunk {
 
 namespace {
 
+/// The spec's form that goes through rows once less, or twice; nothing: it has none.
+std::optional<KernelSpec> form_of_one_reading(const KernelSpec& spec) {
+  std::optional<KernelSpec> form = is_disabled(kJoinMoments) ? std::nullopt : with_joined_moments(spec);
+  std::optional<KernelSpec> further = is_disabled(kJoinExponentials) ? std::nullopt : with_joined_exponentials(form ? *form : spec);
+  return further ? further : form;
+}
+
 Thunk kernel_thunk(SpecKernel& kernel, std::vector<Scalar> numbers, const Apply& node, ThunkContext& context, std::uint32_t reduced_axes) {
   context.promise_repeatable();
   context.promise_contained();
   std::vector<Cell*> cells;
   for (int input : array_inputs(node)) cells.push_back(&context.storage(node.input(input)));
   for (const Variable& output : node.outputs()) cells.push_back(&context.storage(output));
-  std::optional<KernelSpec> form = is_disabled(kJoinMoments) ? std::nullopt : with_joined_moments(kernel.spec());
+  std::optional<KernelSpec> form = form_of_one_reading(kernel.spec());
   if (form && !numbers.empty()) form->numbers = numbers;
   const auto thunk = std::make_shared<KernelThunk>(kernel, form ? &context.kernel(*form) : nullptr, std::move(numbers), std::move(cells), node, context, reduced_axes);
   context.foresee([thunk](const WantKernel& want) { thunk->foresee(want); });

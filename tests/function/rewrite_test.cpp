@@ -259,6 +259,7 @@ TEST(Disabling, RefusesANameThatNoPassAndNoRuleHas) {
   EXPECT_THAT(error("replay"), HasSubstr("Options::replay = false"));
   EXPECT_THAT(error("side_by_side"), HasSubstr("DAMO_DISABLE=side_by_side"));
   EXPECT_THAT(error("join_moments"), HasSubstr("DAMO_DISABLE=join_moments"));
+  EXPECT_THAT(error("join_exponentials"), HasSubstr("DAMO_DISABLE=join_exponentials"));
   const Pass own{.name = "my_pass", .rules = {Rule{.name = "my_rule", .rewrite = [](Site&) { return Variable(); }}}};
   for (const char* name : {"regroup_numbers", "use_tf32", "simplify", "to_softplus", "my_pass", "my_rule"}) EXPECT_EQ(error(name, {own}), "nothing thrown") << name;
   EXPECT_THAT(error("my_rul", {own}), HasSubstr("the nearest is my_rule"));

@@ -106,7 +106,7 @@ void check_disabled(const Options& options) {
   if (options.disable.empty()) return;
   std::vector<std::string_view> known;
   for (const std::string_view name : kPassNames) {
-    if (name != kReplay && name != kSideBySide && name != kJoinMoments) known.push_back(name);  // what calls do
+    if (std::find(kCallNames.begin(), kCallNames.end(), name) == kCallNames.end()) known.push_back(name);
   }
   for (const Pass& pass : options.passes) known.emplace_back(pass.name);
   std::string passes;
@@ -120,7 +120,7 @@ void check_disabled(const Options& options) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     std::string remedy = "the passes are " + passes + "; docs/rewrites.md lists the rules";
     if (name == kReplay) remedy = "Options::replay = false, or DAMO_DISABLE=replay for all Functions";
-    else if (name == kSideBySide || name == kJoinMoments) remedy = "DAMO_DISABLE=" + name + ", for all Functions";
+    else if (std::find(kCallNames.begin(), kCallNames.end(), name) != kCallNames.end()) remedy = "DAMO_DISABLE=" + name + ", for all Functions";
     else if (const std::string_view like = nearest(name, known); !like.empty()) remedy = "the nearest is " + std::string(like) + "; " + remedy;
     throw OptionError("Options::disable names '" + name + "', which is no pass or rule of this function", remedy);
   }

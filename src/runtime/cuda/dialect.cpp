@@ -30,8 +30,8 @@ class CudaDialect final : public Dialect {
     return prefers_cuda_passes(spec, geometry, processors);
   }
 
-  bool prefers_moments(const KernelSpec& spec, const KernelSpec& form, const Geometry& geometry, const Processors& processors) const override {
-    return prefers_cuda_moments(spec, form, geometry, processors);
+  bool prefers_one_reading(const KernelSpec& spec, const KernelSpec& form, const Geometry& geometry, const Processors& processors) const override {
+    return prefers_one_cuda_reading(spec, form, geometry, processors);
   }
 
   bool joins_across(const KernelSpec& spec, const Geometry& geometry, const Processors& processors) const override {

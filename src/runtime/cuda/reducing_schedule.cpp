@@ -445,7 +445,7 @@ bool prefers_cuda_passes(const KernelSpec& spec, const Geometry& geometry, const
   return divide_up(geometry.count, std::int64_t{reducing_block(shared)} / shared.lanes * shared.vector) < kBlocksOfColumns * processors.count;
 }
 
-bool prefers_cuda_moments(const KernelSpec& spec, const KernelSpec& form, const Geometry& geometry, const Processors& processors) {
+bool prefers_one_cuda_reading(const KernelSpec& spec, const KernelSpec& form, const Geometry& geometry, const Processors& processors) {
   const Layout layout = share_cuda_rows(spec, classify_reducing(geometry), geometry, processors);
   bool has_short = false;
   for (int i = 0; i < spec.input_count(); ++i) has_short |= access_of(layout, i) == Access::kRow && spec.element_bytes(i) == 2;

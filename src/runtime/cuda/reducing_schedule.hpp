@@ -95,8 +95,8 @@ Layout finish_layout(Layout layout);
 Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& geometry, const Processors& processors);
 /// Whether a block a row leaves multiprocessors idle for longer than a launch more a pass takes.
 bool prefers_cuda_passes(const KernelSpec& spec, const Geometry& geometry, const Processors& processors);
-/// Whether the form of the spec whose means and variances are joined together (moments.hpp) is faster than the spec.
-bool prefers_cuda_moments(const KernelSpec& spec, const KernelSpec& form, const Geometry& geometry, const Processors& processors);
+/// Whether the spec's form that goes through rows once less (moments.hpp, exponential_sums.hpp) is faster than the spec.
+bool prefers_one_cuda_reading(const KernelSpec& spec, const KernelSpec& form, const Geometry& geometry, const Processors& processors);
 /// Whether one kernel goes through the rows and joins across them.
 bool joins_cuda_across(const KernelSpec& spec, const Geometry& geometry, const Processors& processors);
 Work reducing_cuda_work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, const Processors& processors);

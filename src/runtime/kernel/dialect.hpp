@@ -55,8 +55,8 @@ class Dialect {
   virtual std::vector<ScheduleGuess> alternatives(const KernelSpec&, const Layout& layout, const Geometry&, const Processors&) const { return {{layout, 0}}; }
   /// Whether rows that are gone through several times are so few and long, or columns so long, that a kernel a pass (split_passes) is faster.
   virtual bool prefers_passes(const KernelSpec&, const Geometry&, const Processors&) const { return false; }
-  /// Whether rows are so long that a spec's form in which means and variances are joined together (moments.hpp), and which goes through them once less, is faster.
-  virtual bool prefers_moments(const KernelSpec& /*spec*/, const KernelSpec& /*form*/, const Geometry&, const Processors&) const { return false; }
+  /// Whether rows are so long that a spec's form which goes through them once less, joining means and variances (moments.hpp) or maxima and sums of exponentials (exponential_sums.hpp) together, is faster.
+  virtual bool prefers_one_reading(const KernelSpec& /*spec*/, const KernelSpec& /*form*/, const Geometry&, const Processors&) const { return false; }
   /// Whether one kernel both goes through the rows and joins across them; else split_across.
   virtual bool joins_across(const KernelSpec&, const Geometry&, const Processors&) const { return false; }
   /// Whether inputs of kernels that reduce are copied first where they lie across the other arrays (ops/copies_first.hpp), as nothing turns them around within such a kernel.

@@ -5,16 +5,12 @@
 #include <vector>
 
 #include "runtime/kernel/body.hpp"
-#include "runtime/kernel/passes.hpp"
+#include "runtime/kernel/step_forms.hpp"
 
 namespace damo {
 namespace {
 
 constexpr const char* kOverCount = "a / T(n)";
-
-std::size_t count_passes(const KernelSpec& spec) {
-  return Passes(spec, [](int, const Passes&) { return false; }).all().size();
-}
 
 /// Steps of a spec by what they compute, all in T: "float" or "double".
 class Steps {
@@ -33,9 +29,8 @@ class Steps {
   int summed(int value) const {
     const Step* step = of(value, "x0", 1);
     if (!step || !step->join) return -1;
-    const Join& join = *step->join;
-    const bool is_sum = join.accumulator.empty() && join.members.empty() && join.append.empty() && join.prefix == Prefix::kNone && !join.across && join.neutral == "0" && join.reduce == "a + b" && join.before.empty();
-    return is_sum && (join.post.empty() || join.post == kOverCount) ? source(step->inputs[0]) : -1;
+    const std::string& post = step->join->post;
+    return is_sum(*step, type_) && (post.empty() || post == kOverCount) ? source(step->inputs[0]) : -1;
   }
   /// Of a sum of squares around the mean: which step joins that, and what it joins; -1, -1.
   struct Around {
@@ -57,9 +52,7 @@ class Steps {
   const Step* of(int value, const char* code, std::size_t inputs) const {
     if (value < spec_.first_step()) return nullptr;
     const Step& step = spec_.step_of(value);
-    const auto is_own = [&](DType dtype) { return value_type(dtype) == type_; };
-    const bool is_plain = is_own(step.compute) && is_own(step.result) && !(step.rounds && is_narrow(step.result)) && !step.condition_first && !step.row && std::all_of(step.inputs_as.begin(), step.inputs_as.end(), is_own);
-    return is_plain && step.code == code && step.inputs.size() == inputs ? &step : nullptr;
+    return computes(step, type_, code) && step.inputs.size() == inputs ? &step : nullptr;
   }
   int root(int value) const {
     if (const Step* square = of(value, "x0 * x0", 1); square && !square->join) return square->inputs[0];
@@ -94,17 +87,6 @@ Step joined(Step step, int value, bool squares) {
   return step;
 }
 
-void drop_unread(KernelSpec& spec) {
-  const auto first = static_cast<std::size_t>(spec.first_step());
-  std::vector<bool> is_read(first + spec.steps.size(), false);
-  for (int store : spec.stores) is_read[static_cast<std::size_t>(store)] = true;
-  for (std::size_t value = is_read.size(); value-- > first;) {
-    if (!is_read[value]) continue;
-    for (int input : spec.steps[value - first].inputs) is_read[static_cast<std::size_t>(input)] = true;
-  }
-  spec.keep_steps(is_read);
-}
-
 }  // namespace
 
 std::optional<KernelSpec> with_joined_moments(const KernelSpec& spec) {
@@ -127,7 +109,7 @@ std::optional<KernelSpec> with_joined_moments(const KernelSpec& spec) {
     }
   }
   if (!found) return std::nullopt;
-  drop_unread(form);
+  form.keep_read();
   if (count_passes(form) >= count_passes(spec)) return std::nullopt;
   return form;
 }

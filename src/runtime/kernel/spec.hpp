@@ -205,6 +205,17 @@ struct KernelSpec {
     steps = std::move(kept);
     for (int& store : stores) store = place[static_cast<std::size_t>(store)];
   }
+  /// Leaves out what follows to no output.
+  void keep_read() {
+    const auto first = static_cast<std::size_t>(first_step());
+    std::vector<bool> is_read(first + steps.size(), false);
+    for (int store : stores) is_read[static_cast<std::size_t>(store)] = true;
+    for (std::size_t value = is_read.size(); value-- > first;) {
+      if (!is_read[value]) continue;
+      for (int input : steps[value - first].inputs) is_read[static_cast<std::size_t>(input)] = true;
+    }
+    keep_steps(is_read);
+  }
   int cost() const {
     int sum = 0;
     for (const Step& step : steps) sum += step.cost;

@@ -2,25 +2,22 @@
 #include "runtime/kernel/moments.hpp"
 
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <random>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/kernel/joined_rows.hpp"
 #include "runtime/kernel/passes.hpp"
 #include "runtime/kernel/reducing_specs.hpp"
-#include "runtime/kernel/spec_kernel.hpp"
-#include "runtime/kernel/split_passes.hpp"
-#include "support/devices.hpp"
+#include "runtime/kernel/step_forms.hpp"
 #include "support/sampling.hpp"
 
 namespace damo {
 namespace {
 
 Step mean_of(int input) { return join("0", "a + b", input, "a / T(n)"); }
-Step less(int element, int mean) { return map("x0 - x1", {element, mean}); }
 Step square_of(int input) { return map("x0 * x0", {input}); }
 
 /// The mean of a row, its variance, and its elements less the one by the root of the other: 1 the mean, 2 the difference, 3 its square, 4 the variance.
@@ -34,32 +31,23 @@ KernelSpec variance() {
   spec.outputs.pop_back();
   return spec;
 }
-KernelSpec of_dtype(DType dtype, KernelSpec spec) {
-  for (Step& step : spec.steps) step.compute = step.result = dtype;
-  for (DType& input : spec.inputs) input = dtype;
-  for (DType& output : spec.outputs) output = dtype;
-  return spec;
-}
 /// norm() with one step otherwise.
 KernelSpec norm_with(int value, const Step& step) {
   KernelSpec spec = norm();
   spec.steps[static_cast<std::size_t>(value - spec.first_step())] = step;
   return spec;
 }
-std::size_t passes_of(const KernelSpec& spec) {
-  return Passes(spec, [](int, const Passes&) { return false; }).all().size();
-}
 
 TEST(JoinedMoments, TakeOnePassOfTwo) {
   const std::optional<KernelSpec> form = with_joined_moments(variance());
   ASSERT_TRUE(form);
-  EXPECT_EQ(passes_of(variance()), 2u);
-  EXPECT_EQ(passes_of(*form), 1u);
+  EXPECT_EQ(count_passes(variance()), 2u);
+  EXPECT_EQ(count_passes(*form), 1u);
   EXPECT_EQ(form->steps.size(), 2u) << "nothing reads the differences and their squares";
   EXPECT_TRUE(accumulate_alike(form->steps[0], form->steps[1]));
   const std::optional<KernelSpec> elements = with_joined_moments(norm());
   ASSERT_TRUE(elements);
-  EXPECT_EQ(passes_of(*elements), 2u) << "of three";
+  EXPECT_EQ(count_passes(*elements), 2u) << "of three";
   EXPECT_EQ(elements->steps.size(), 4u) << "the last pass wants the difference";
 }
 
@@ -133,35 +121,8 @@ TEST(JoinedMoments, ServeFloatsOfEachWidth) {
   }
 }
 
-using Values = std::vector<double>;
-
-class JoinedMomentsOfRows : public testing::OnEachDevice {
+class JoinedMomentsOfRows : public JoinedRows {
  protected:
-  using Fill = std::function<double(std::int64_t row, std::int64_t at, std::int64_t length)>;
-
-  /// Rows of so many elements; of columns they lie turned.
-  Array rows(const Fill& fill, std::int64_t count, std::int64_t length, bool columns, DType dtype = float32) const {
-    Values values(static_cast<std::size_t>(count * length));
-    for (std::int64_t row = 0; row < count; ++row) {
-      for (std::int64_t at = 0; at < length; ++at) values[static_cast<std::size_t>(columns ? at * count + row : row * length + at)] = fill(row, at, length);
-    }
-    const Array array = Array::from(values, columns ? Shape{length, count} : Shape{count, length}, device());
-    return dtype == float64 ? array : in_float32(array);
-  }
-  static Array in_float32(const Array& array) {
-    std::vector<float> values;
-    for (double value : array.to_doubles()) values.push_back(static_cast<float>(value));
-    return Array::from(values, array.shape(), array.device());
-  }
-  void run(KernelSpec spec, const Shape& space, std::uint32_t mask, const std::vector<Array>& arrays) const {
-    SpecKernel kernel(std::move(spec), device().backend());
-    BoundKernel bound(kernel);
-    std::vector<ArrayLayout> layouts;
-    for (const Array& array : arrays) layouts.push_back({&array.shape(), &array.strides()});
-    bound.bind(space, layouts, false, mask);
-    for (std::size_t i = 0; i < arrays.size(); ++i) bound.set_pointer(static_cast<int>(i), arrays[i].data());
-    bound.launch(nullptr);
-  }
   struct Moments {
     Values means, variances;
   };
@@ -190,30 +151,7 @@ class JoinedMomentsOfRows : public testing::OnEachDevice {
     }
     return all;
   }
-  struct Given {
-    std::int64_t count, length;
-    bool columns;
-  };
-  /// Rows that warps and blocks have, chunks of equal and unequal lengths, columns of some and of many.
-  static std::vector<Given> spaces() {
-    std::vector<Given> all;
-    for (const auto& [count, length] : {std::pair<std::int64_t, std::int64_t>{3, 1}, {5, 2}, {4, 33}, {7, 1000}, {2, 5003}, {3, 70001}, {1, 300007}, {40, 4096}, {300, 129}}) {
-      for (bool columns : {false, true}) all.push_back({count, length, columns});
-    }
-    return all;
-  }
 };
-
-/// The sum of twelve numbers from a hash of the place, which is about normal, of deviation 1.
-double normal(std::int64_t row, std::int64_t at) {
-  std::uint64_t state = static_cast<std::uint64_t>(row) * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(at) * 0xbf58476d1ce4e5b9u;
-  double sum = -6;
-  for (int i = 0; i < 4; ++i) {
-    state = (state ^ state >> 29) * 0x94d049bb133111ebu + 1;
-    for (int part = 0; part < 3; ++part) sum += static_cast<double>(state >> (1 + 21 * part) & 0x1fffff) / 0x1p21;
-  }
-  return sum;
-}
 
 TEST_P(JoinedMomentsOfRows, AreThoseOfFloat64) {
   const std::vector<std::pair<const char*, Fill>> fills = {
@@ -327,7 +265,7 @@ TEST_P(JoinedMomentsOfRows, AreInRandomSpecsWhatTwoPassesGive) {
     const std::optional<KernelSpec> form = with_joined_moments(spec);
     if (!form) continue;
     ++served;
-    EXPECT_LT(passes_of(*form), passes_of(spec));
+    EXPECT_LT(count_passes(*form), count_passes(spec));
     const std::vector<Given> spaces = {{6, 700, false}, {2, 9001, false}, {70, 600, true}, {3, 5000, true}};
     const auto& [count, length, columns] = spaces[seed % spaces.size()];
     const Fill fill = [&](std::int64_t row, std::int64_t at, std::int64_t) { return 1 + normal(row, at + static_cast<std::int64_t>(seed)); };
