@@ -4,8 +4,7 @@
 //   whole     the lanes hold a row in registers, so each element is read once however many passes there are. A row may
 //             be shared by the blocks of a cluster, which give each other joined values.
 //   else      each pass reads the row again, a tile of lanes * items vectors at a time.
-//   beside    (whole) the threads of a warp have neighbouring rows, lanes of them each: what lanes join they exchange within warps first, then by the warps and then by the blocks
-//             of a cluster.
+//   beside    the threads of a warp have neighbouring rows, lanes of them each: what lanes join they exchange within warps first, then by the warps and then by the blocks of a cluster
 //   chunked   a row is cut into chunks, a block each, whose values a second kernel joins.
 //   across    (a spec that joins across rows; whole) a.chunks blocks, or clusters, go over the rows in turn. Each thread's elements of all its
 //             rows lie at the same places of the row, so it joins them into values that lie in shared memory and are its own;

@@ -8,6 +8,7 @@
 #include "runtime/cuda/schedule.hpp"
 #include "runtime/kernel/passes.hpp"
 #include "runtime/kernel/pressure.hpp"
+#include "runtime/kernel/step_forms.hpp"
 
 namespace damo {
 namespace {
@@ -251,6 +252,28 @@ bool hold_tile(const KernelSpec& spec, Layout& layout, const Geometry& geometry,
   return true;
 }
 
+/// Vectors of a thread at a time where nothing is held: for the bytes on their way, and so that the last time is as full as the others
+/// if that takes no less than half of them.
+int items_of_pass(const KernelSpec& spec, const Layout& layout, std::int64_t length) {
+  const std::int64_t each = std::int64_t{layout.lanes} * layout.vector, most = divide_up(length, each);
+  const int bytes = kRowBytesInFlight - (layout.lanes == kMostLanes ? 4 * words_of_members(spec, layout) : 0);  // that have registers beside what is joined
+  const std::int64_t at_once = layout.ends == Ends::kAnywhere ? std::max(kElementsAnywhere / layout.vector, 1) : kMostItems;
+  const int wanted = static_cast<int>(std::clamp<std::int64_t>(bytes / (bytes_read(spec, layout) * layout.vector), 1, std::min(most, at_once)));
+  for (int items = wanted; items * 2 > wanted; --items) {
+    if (length % (each * items) == 0) return items;
+  }
+  return wanted;
+}
+
+/// Rows in pieces that are joined as they are read: threads of a warp have neighbouring rows, so that they read lines of the cache together.
+void share_rows_beside(const KernelSpec& spec, Layout& layout, const Geometry& geometry, std::int64_t length) {
+  const int together = bytes_together(spec, layout, geometry);
+  layout.beside = 1;
+  while (layout.beside < 32 && layout.beside * together < kLineBytes && layout.beside < geometry.count) layout.beside *= 2;
+  layout.lanes = kReducingBlock / layout.beside;
+  layout.items = items_of_pass(spec, layout, length);
+}
+
 /// A longer row's block, or cluster, as one that stays, where that is better (see the head of reducing_schedule.hpp).
 void stay(const KernelSpec& spec, Layout& layout, const Geometry& geometry, const Processors& processors) {
   const std::int64_t length = geometry.reduced.count;
@@ -304,19 +327,6 @@ void stay_across(const KernelSpec& spec, Layout& layout, const Geometry& geometr
   const bool many = geometry.count >= std::int64_t{processors.count} * stays.residents;  // a row of each block
   const bool fits = stays.items <= most && kOwnRegisters + kWordsAhead + words_held(spec) <= kRegisters / kThreadsAhead;
   if (many && fits && static_cast<std::size_t>(stays.residents) * (ahead_bytes(spec, stays) + kSharedOfMeetings) <= processors.shared_bytes) layout = stays;
-}
-
-/// Vectors of a thread at a time where nothing is held: for the bytes on their way, and so that the last time is as full as the others
-/// if that takes no less than half of them.
-int items_of_pass(const KernelSpec& spec, const Layout& layout, std::int64_t length) {
-  const std::int64_t each = std::int64_t{layout.lanes} * layout.vector, most = divide_up(length, each);
-  const int bytes = kRowBytesInFlight - (layout.lanes == kMostLanes ? 4 * words_of_members(spec, layout) : 0);  // that have registers beside what is joined
-  const std::int64_t at_once = layout.ends == Ends::kAnywhere ? std::max(kElementsAnywhere / layout.vector, 1) : kMostItems;
-  const int wanted = static_cast<int>(std::clamp<std::int64_t>(bytes / (bytes_read(spec, layout) * layout.vector), 1, std::min(most, at_once)));
-  for (int items = wanted; items * 2 > wanted; --items) {
-    if (length % (each * items) == 0) return items;
-  }
-  return wanted;
 }
 
 /// Lanes of a long row that nothing holds: of less than whole words as few as have all of it on its way at once, so that each joins many elements before it asks the others, while there are
@@ -386,6 +396,7 @@ std::vector<int> arrays_ahead(const KernelSpec& spec, const Layout& layout) {
 Layout finish_layout(Layout layout) {
   if (layout.form == Form::kColumns && layout.vector > 1) layout.lanes = std::max(layout.lanes, kLanesOfFinish);
   layout.vector = 1;
+  layout.beside = 0;
   return layout;
 }
 
@@ -418,7 +429,9 @@ Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& ge
       return layout;
     }
     if (layout.whole && asked.lanes == 0 && asked.cluster == 0) stay(spec, layout, geometry, processors);
-    if (!layout.whole) {
+    if (!layout.whole && is_free && joins_in_one_pass(spec) && lies_in_pieces(spec, layout, geometry)) {
+      share_rows_beside(spec, layout, geometry, length);
+    } else if (!layout.whole) {
       const bool many = are_many(outputs, processors);
       layout.lanes = lanes_in_a_warp(divide_up(length, layout.vector), many ? kItemsInAWarp : 1);
       if (goes_again(spec)) layout.lanes = kMostLanes;
@@ -435,12 +448,15 @@ Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& ge
   return layout;
 }
 
+/// Whether a cluster holds rows in pieces, of whose time its meetings take so much that another reading takes less.
+static bool meets_over_pieces(const Layout& layout) { return layout.whole && layout.form == Form::kRows && layout.beside > 0 && layout.cluster > 1; }
+
 bool prefers_cuda_passes(const KernelSpec& spec, const Geometry& geometry, const Processors& processors) {
   if (spec.scans() || !goes_again(spec) || geometry.count * geometry.reduced.count < kManyElements) return false;
   const Layout layout = classify_reducing(geometry);
   if (layout.form == Form::kRows && geometry.count * 2 < processors.count) return true;
   const Layout shared = share_cuda_rows(spec, layout, geometry, processors);
-  if (shared.whole) return false;
+  if (shared.whole) return meets_over_pieces(shared) && count_passes(spec) == 2;
   if (layout.form == Form::kRows) return static_cast<double>(geometry.count) < kBusyOfRows * static_cast<double>(divide_up(geometry.count, processors.count) * processors.count);
   return divide_up(geometry.count, std::int64_t{reducing_block(shared)} / shared.lanes * shared.vector) < kBlocksOfColumns * processors.count;
 }
@@ -450,6 +466,7 @@ bool prefers_one_cuda_reading(const KernelSpec& spec, const KernelSpec& form, co
   bool has_short = false;
   for (int i = 0; i < spec.input_count(); ++i) has_short |= access_of(layout, i) == Access::kRow && spec.element_bytes(i) == 2;
   if (layout.form == Form::kRows && layout.ends == Ends::kAnywhere && has_short) return false;
+  if (meets_over_pieces(layout) && count_passes(form) == 2) return true;
   return !layout.whole || prefers_cuda_passes(spec, geometry, processors) || (layout.cluster > 1 && joins_in_one_pass(form));
 }
 

@@ -37,7 +37,8 @@
 //                         has a stretch of the rows. A cluster serves where multiprocessors hold more than 64 KB, where there are no more tiles than they hold at once, or where an array does
 //                         not lie along the columns, as lines of the cache would else be touched once for each element (softmax of a transposed array). The lanes of a warp exchange what they
 //                         join, then warps do in shared memory, then blocks: two meetings fewer than by halves, and as few values
-//   rows in pieces        of which the neighbours are few and the next row's beside them (means over axes 1 and 3 of 256 x 4096 x 32 x 4) are held as tiles likewise
+//   rows in pieces        of which the neighbours are few and the next row's beside them (means over axes 1 and 3 of 256 x 4096 x 32 x 4) are held as tiles likewise, or joined by threads that have neighbouring rows.
+//                         Where a cluster would hold them and two passes are to be done, each is a kernel: meetings take more than a reading
 //   past that             each pass reads the row again; of columns in a kernel of its own, cut into chunks, where two blocks of columns for each multiprocessor are not there, and of rows where multiprocessors,
 //                         of which each has one at a time, would wait for the last of them for more than kBusyOfRows leaves (layer norm of 134 rows of 1,000,000 on 132 multiprocessors: 1,661 us, 724 of
 //                         one reading for both moments, 552 with that in a kernel a pass)

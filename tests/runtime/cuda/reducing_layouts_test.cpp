@@ -7,6 +7,7 @@
 #include "runtime/cuda/dialect.hpp"
 #include "runtime/cuda/reducing_schedule.hpp"
 #include "runtime/cuda/text_as_cuda_c.hpp"
+#include "runtime/kernel/exponential_sums.hpp"
 #include "runtime/kernel/moments.hpp"
 #include "runtime/kernel/reducing_specs.hpp"
 
@@ -255,7 +256,7 @@ TEST(CudaReducingLayouts, JoinsMomentsWhereRowsWouldBeReadAgainOrAClusterWouldMe
     for (int axis = 0; axis < shape.rank(); ++axis) row[axis] = mask >> axis & 1u ? 1 : shape[axis];
     const Strides row_lies = contiguous_strides(row);
     const ArrayLayout arrays[] = {{&shape, &lies}, {writes ? &shape : &row, writes ? &lies : &row_lies}};
-    return prefers_cuda_moments(spec, *with_joined_moments(spec), Geometry(shape, arrays, mask), h100);
+    return prefers_one_cuda_reading(spec, *with_joined_moments(spec), Geometry(shape, arrays, mask), h100);
   };
   EXPECT_FALSE(joins({16384, 8192}, 2, true)) << "a block holds a row";
   EXPECT_FALSE(joins({16384, 8192}, 2, false));
@@ -269,6 +270,45 @@ TEST(CudaReducingLayouts, JoinsMomentsWhereRowsWouldBeReadAgainOrAClusterWouldMe
   EXPECT_TRUE(joins({1 << 20, 128}, 1, true)) << "columns";
   EXPECT_FALSE(joins({2670, 50257}, 2, false, bfloat16)) << "rows that begin anywhere";
   EXPECT_TRUE(joins({2670, 50257}, 2, false));
+}
+
+TEST(CudaReducingLayouts, JoinsExponentialsWhereRowsWouldBeReadAgain) {
+  const Processors h100 = {132, 8, 227 * 1024};
+  const auto joins = [&](const Shape& shape, std::uint32_t mask, DType dtype = float32) {
+    KernelSpec spec = softmax_in_steps();
+    spec.inputs = spec.outputs = {dtype};
+    const Strides lies = contiguous_strides(shape);
+    const ArrayLayout arrays[] = {{&shape, &lies}, {&shape, &lies}};
+    const Geometry geometry(shape, arrays, mask);
+    return prefers_one_cuda_reading(spec, *with_joined_exponentials(spec), geometry, h100);
+  };
+  EXPECT_FALSE(joins({16384, 8192}, 2)) << "a block holds a row";
+  EXPECT_FALSE(joins({512, 262144}, 2)) << "a cluster does";
+  EXPECT_TRUE(joins({134, 1000000}, 2)) << "nothing does";
+  EXPECT_FALSE(joins({4096, 32768}, 1)) << "a tile does";
+  EXPECT_TRUE(joins({4096, 32768}, 1, bfloat16));
+  EXPECT_TRUE(joins({1 << 20, 128}, 1)) << "columns";
+}
+
+TEST(CudaReducingLayouts, GivesRowsInPiecesToNeighbouringThreadsAndAPassAKernel) {
+  const Processors h100 = {132, 8, 227 * 1024};
+  const Shape shape = {256, 4096, 32, 4}, row = {256, 1, 32, 1};
+  const Strides lies = contiguous_strides(shape), row_lies = contiguous_strides(row);
+  const ArrayLayout elements[] = {{&shape, &lies}, {&shape, &lies}}, values[] = {{&shape, &lies}, {&row, &row_lies}};
+  for (const auto& [dtype, beside] : {std::pair<DType, int>{float32, 8}, {bfloat16, 16}}) {
+    KernelSpec sum = spec_of("sum", {sum_of(0)}, {1}), softmax = softmax_in_steps();
+    sum.inputs = sum.outputs = softmax.inputs = softmax.outputs = {dtype};
+    const Layout layout = cuda_layout(sum, Geometry(shape, values, 10), h100);
+    EXPECT_EQ(layout.beside, beside) << "a line of the cache together";
+    EXPECT_EQ(layout.beside * layout.lanes, 256);
+    EXPECT_FALSE(layout.whole);
+    EXPECT_TRUE(layout.chunked);
+    const Geometry geometry(shape, elements, 10);
+    const KernelSpec form = *with_joined_exponentials(softmax);
+    EXPECT_TRUE(prefers_one_cuda_reading(softmax, form, geometry, h100));
+    EXPECT_TRUE(prefers_cuda_passes(form, geometry, h100)) << "two of them";
+    EXPECT_FALSE(prefers_cuda_passes(softmax, geometry, h100)) << "three: a tile of a cluster";
+  }
 }
 
 TEST(CudaReducingLayouts, TakesAPassAfterTheOtherWhereRowsThatNothingHoldsWouldLeaveMultiprocessorsIdle) {

@@ -22,6 +22,7 @@
 #include "runtime/cuda/text_as_cuda_c.hpp"
 #include "runtime/kernel/argument_block.hpp"
 #include "runtime/kernel/cache.hpp"
+#include "runtime/kernel/exponential_sums.hpp"
 #include "runtime/kernel/reducing_specs.hpp"
 #include "runtime/kernel/spec_kernel.hpp"
 #include "support/sampling.hpp"
@@ -514,6 +515,23 @@ TEST(CudaReducing, HoldsTilesWithTheBitsOfPassesThatReadThemAgainOnTheCpu) {
       const auto held = given_by(all[i], given, layout, *device);
       layout.whole = false;
       EXPECT_EQ(given_by(all[i], given, layout, *device), held) << all[i].spec.name << " " << ::testing::PrintToString(given);
+    }
+  }
+}
+
+TEST(CudaReducing, JoinsRowsInPiecesByThreadsThatHaveNeighbouringRows) {
+  const std::optional<Device> device = cpu_or_none();
+  if (!device) GTEST_SKIP() << "needs the CPU back end";
+  KernelSpec parts = *with_joined_exponentials(spec_of("exponential_sum", {log_softmax().steps[0], log_softmax().steps[1], log_softmax().steps[2], log_softmax().steps[3]}, {1, 4}));
+  const Case all[] = {{moments(), {false, true, true}}, {spread(), {false, true, true}}, {std::move(parts), {false, true, true}}, users_type()};
+  const Given pieces[] = {{{3, 64, 8, 4}, 10}, {{2, 100, 5, 4}, 10}, {{2, 50, 3, 5}, 10}, {{1, 5000, 16, 8}, 10}, {{2, 3001, 2, 4}, 10}, {{9, 40, 8, 4}, 10, false, false, false, true}};
+  for (std::size_t i = 0; i < std::size(all); ++i) {
+    for (std::size_t k = 0; k < std::size(pieces); ++k) {
+      const Arrays arrays(all[i], pieces[k], *device);
+      const Layout layout = cuda_layout(all[i].spec, Geometry(pieces[k].shape, arrays.layouts, pieces[k].mask));
+      if (k != 2) ASSERT_GT(layout.beside, 0) << all[i].spec.name << " " << ::testing::PrintToString(pieces[k]) << " " << to_string(layout);
+      ASSERT_FALSE(layout.whole);
+      if (testing::takes_pair(i, k)) expect_what_the_cpus_text_gives(all[i], pieces[k], kProcessors, *device);
     }
   }
 }
