@@ -21,10 +21,12 @@ class CudaDialect final : public Dialect {
   /// Arrays whose tiles do not fit shared memory are read where they lie.
   Layout adapt(const KernelSpec& spec, Layout layout) const override {
     if (layout.tile_axis < 0 || cuda_tile(spec, layout).fits) return layout;
-    layout.tile_axis = -1;
+    layout.tile_axis = -1, layout.tile_inner = layout.tile_other = 0;
     std::replace(layout.access.begin(), layout.access.end(), Access::kTransposed, Access::kStrided);
     return layout;
   }
+
+  std::int64_t shortest_tile() const override { return 2; }
 
   bool prefers_passes(const KernelSpec& spec, const Geometry& geometry, const Processors& processors) const override {
     return prefers_cuda_passes(spec, geometry, processors);

@@ -162,7 +162,7 @@ std::vector<ScheduleGuess> tile_alternatives(const KernelSpec& spec, const Layou
     return ScheduleGuess{tiled, std::max(memory, arithmetic_microseconds(spec, elements * whole, processors)) + kLaunch};
   };
   std::vector<ScheduleGuess> all{guess(layout)};
-  if (spec.loop || !environment("DAMO_CUDA_TILE").empty()) return all;
+  if (spec.loop || layout.tile_inner + layout.tile_other > 0 || !environment("DAMO_CUDA_TILE").empty()) return all;
   const CudaTile first = cuda_tile(spec, layout);
   for (int tiling = 1; tiling <= kCudaTilings; ++tiling) {
     const Layout other = with(layout, &Layout::tiling, tiling);

@@ -1,6 +1,7 @@
 #include "runtime/kernel/layout.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 
 namespace damo {
@@ -8,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kNarrowLimit = std::int64_t{1} << 31;
 constexpr std::int64_t kNarrowPlaces = kNarrowLimit - (1 << 20);  // room for one step of a block past the end
-constexpr std::int64_t kSmallestTile = 16;  // an axis shorter than this gains nothing from a tile
+constexpr std::int64_t kFlatTile = 1024;  // places along both axes, where one has few
 
 Strides broadcast_strides(const Shape& space, ArrayLayout array) {
   Strides strides = Shape::filled(space.rank(), 0);
@@ -55,11 +56,16 @@ Access access_of(const Shape& extents, const Strides& strides) {
   return strides[-1] == 0 ? Access::kRepeat : Access::kStrided;
 }
 
+/// Layout::tile_inner, or tile_other.
+int few_places(std::int64_t extent) { return extent < kManyPlaces ? static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(extent))) : 0; }
+
 /// The axis along which a strided array is contiguous, if a tile pays; -1 otherwise.
-int tile_axis_of(const Shape& extents, const Strides& strides) {
-  if (extents[-1] < kSmallestTile) return -1;
+int tile_axis_of(const Shape& extents, const Strides& strides, std::int64_t shortest) {
+  const std::int64_t inner = extents[-1];
   for (int axis = extents.rank() - 2; axis >= 0; --axis) {
-    if (strides[axis] == 1 && extents[axis] >= kSmallestTile) return axis;
+    if (strides[axis] != 1) continue;
+    const std::int64_t other = extents[axis], few = std::min(inner, other), many = std::max(inner, other);
+    if (few >= shortest && (few >= kManyPlaces || many * few_places(few) >= kFlatTile)) return axis;
   }
   return -1;
 }
@@ -84,6 +90,8 @@ std::string to_string(const Layout& layout) {
   static constexpr const char* names[] = {"scalar", "value", "dense", "row", "repeat", "strided", "transposed", "every-row", "steady"};
   std::string text = "r" + std::to_string(layout.rank) + (layout.wide ? " wide" : "") + (layout.in_place ? " in_place" : "") + (layout.joined ? " joined" : "");
   if (layout.tile_axis >= 0) text += " tile" + std::to_string(layout.tile_axis);
+  if (layout.tile_inner > 0) text += " last of " + std::to_string(layout.tile_inner);
+  if (layout.tile_other > 0) text += " of " + std::to_string(layout.tile_other);
   for (Access access : layout.access) text += std::string(" ") + names[static_cast<int>(access)];
   if (layout.form == Form::kElements) return text;
   text += std::string(layout.form == Form::kRows ? ", rows" : ", columns") + " of r" + std::to_string(layout.reduced_rank) + ", " +
@@ -113,14 +121,14 @@ Geometry::Geometry(const Shape& space, std::span<const ArrayLayout> arrays, std:
   reduced = collapse(space, axes[1], full);
 }
 
-Layout classify(const Geometry& geometry, int first_output) {
+Layout classify(const Geometry& geometry, int first_output, std::int64_t shortest_tile) {
   Layout layout;
   layout.rank = geometry.extents.rank();
   layout.wide = reaches_limit(geometry);
   for (std::size_t i = 0; i < geometry.strides.size(); ++i) {
     Access access = access_of(geometry.extents, geometry.strides[i]);
     if (access == Access::kStrided && static_cast<int>(i) < first_output) {
-      const int axis = tile_axis_of(geometry.extents, geometry.strides[i]);
+      const int axis = tile_axis_of(geometry.extents, geometry.strides[i], shortest_tile);
       if (axis >= 0 && (layout.tile_axis < 0 || layout.tile_axis == axis)) {
         layout.tile_axis = axis;
         access = Access::kTransposed;
@@ -128,6 +136,7 @@ Layout classify(const Geometry& geometry, int first_output) {
     }
     layout.access.push_back(access);
   }
+  if (layout.tile_axis >= 0) layout.tile_inner = few_places(geometry.extents[-1]), layout.tile_other = few_places(geometry.extents[layout.tile_axis]);
   return layout;
 }
 

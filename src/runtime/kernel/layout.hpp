@@ -52,6 +52,7 @@ struct Layout {
   bool in_place = false;  ///< an output is an input, element for element: arrays that are written may be read
   bool joined = false;    ///< one launch for many members, see joined_kernel.hpp; flat only
   int tile_axis = -1;  ///< of kTransposed arrays; -1: none
+  int tile_inner = 0, tile_other = 0;  ///< of few places along the last axis, or along tile_axis: the power of 2 that holds them; 0: many
   int tiling = 0;              ///< with such an axis: which of the target's tiles; 0: the one that its model takes
   std::vector<Access> access;  ///< inputs, then outputs
   // Of kernels that reduce. kRow: contiguous along the innermost reduced axis, of columns the innermost kept one;
@@ -103,8 +104,9 @@ struct Geometry : CollapsedAxes {  // of the axes that are kept
   Geometry(const Shape& space, std::span<const ArrayLayout> arrays, std::uint32_t reduced_axes = 0, bool in_order = false);
 };
 
-/// first_output: arrays from there on are written.
-Layout classify(const Geometry& geometry, int first_output);
+inline constexpr std::int64_t kManyPlaces = 16;  ///< along an axis: with fewer a tile that turns arrays is of another shape
+/// first_output: arrays from there on are written. shortest_tile: places along either axis of a tile, from which the target gains by it (Dialect::shortest_tile).
+Layout classify(const Geometry& geometry, int first_output, std::int64_t shortest_tile = kManyPlaces);
 /// Of a kernel that reduces: form, ranks, width and access; the rest is the target's choice (Dialect::adapt).
 Layout classify_reducing(const Geometry& geometry);
 /// Of the first `inputs` arrays those that all of several rows share become Access::kEveryRow: they stay in the caches.

@@ -15,13 +15,13 @@ namespace damo {
 SpecKernel::SpecKernel(KernelSpec spec, Backend& backend) : spec_(std::move(spec)), backend_(backend) {}
 
 Layout SpecKernel::layout_of(const Geometry& geometry, bool in_place) const {
-  Layout layout = spec_.reduces() ? classify_reducing(geometry) : classify(geometry, spec_.input_count());
+  Layout layout = spec_.reduces() ? classify_reducing(geometry) : classify(geometry, spec_.input_count(), backend_.dialect().shortest_tile());
   layout.in_place = in_place;
   for (int i = 0; i < spec_.input_count(); ++i) {
     if (spec_.is_value(i)) layout.access[static_cast<std::size_t>(i)] = Access::kValue;
   }
   if (spec_.loop && layout.tile_axis >= 0) {  // each turn would need its own tiles
-    layout.tile_axis = -1;
+    layout.tile_axis = -1, layout.tile_inner = layout.tile_other = 0;
     std::replace(layout.access.begin(), layout.access.end(), Access::kTransposed, Access::kStrided);
   }
   layout = backend_.dialect().adapt(spec_, std::move(layout));

@@ -87,6 +87,11 @@ TEST(CudaSchedule, RefusesASettingThatNoKernelCanHave) {
 TEST(CudaTile, ShrinksAndThenGivesUpWhenTilesDoNotFit) {
   EXPECT_EQ(cuda_tile(spec_of({float32}, {float32}), transposed(1)).inner, 64);
   EXPECT_EQ(cuda_tile(spec_of({float64}, {float64}), transposed(1)).inner, 32);
+  Layout few = transposed(1);
+  few.tile_inner = 4;
+  EXPECT_EQ(cuda_tile(spec_of({float32}, {float32}), few), (CudaTile{.inner = 4, .other = 512, .threads = 256}));
+  few.tile_inner = 0, few.tile_other = 16;
+  EXPECT_EQ(cuda_tile(spec_of({float32}, {float32}), few), (CudaTile{.inner = 128, .other = 16, .threads = 256}));
   const CudaTile many = cuda_tile(spec_of(std::vector<DType>(6, float64), {float64}), transposed(6));
   EXPECT_FALSE(many.fits);
 }

@@ -75,6 +75,16 @@ TEST(Classify, NamesHowEachArrayLies) {
   EXPECT_EQ(text_of({1}, {{{1}}}), "r1 dense dense");
 }
 
+TEST(Classify, TilesAxesOfFewPlacesForATargetThatGainsByIt) {
+  const auto text = [](const Shape& space, const Strides& strides) { return to_string(classify(geometry_of(space, {{space, strides}, {space}}), 1, 2)); };
+  EXPECT_EQ(text({2, 3, 5000}, {15000, 1, 3}), "r3 tile1 of 4 transposed dense") << "colours become planes";
+  EXPECT_EQ(text({2, 5000, 3}, {15000, 1, 5000}), "r3 tile1 last of 4 transposed dense") << "planes become colours";
+  EXPECT_EQ(text({128, 8}, {1, 128}), "r2 tile0 last of 8 transposed dense");
+  EXPECT_EQ(text({127, 8}, {1, 127}), "r2 strided dense") << "half of a tile would be empty";
+  EXPECT_EQ(text({1000, 9}, {1, 1000}), "r2 tile0 last of 16 transposed dense");
+  EXPECT_EQ(text_of({2, 3, 5000}, {{{2, 3, 5000}, {15000, 1, 3}}}), "r3 strided dense") << "another target";
+}
+
 TEST(Classify, TilesAlongOneAxisOnly) {
   EXPECT_EQ(text_of({20, 30, 40}, {{{20, 30, 40}, {1, 800, 20}}, {{20, 30, 40}, {1200, 1, 30}}}),
             "r3 tile0 transposed strided dense");
