@@ -123,6 +123,21 @@ std::vector<int> read_across(const KernelSpec& spec, const Passes& passes) {
   return rows;
 }
 
+/// Values of rows, ready behind a pass, that later passes read: what follows from them for the row alone is made once, where they are.
+std::vector<int> read_later(const KernelSpec& spec, const Passes& passes) {
+  std::vector<bool> is_read(static_cast<std::size_t>(spec.first_step()) + spec.steps.size(), false);
+  for (int reader = spec.first_step(); reader < static_cast<int>(is_read.size()); ++reader) {
+    for (int input : spec.step_of(reader).inputs) {
+      if (passes.is_element(reader) || passes.known(reader) > passes.known(input)) is_read[static_cast<std::size_t>(input)] = true;
+    }
+  }
+  std::vector<int> rows;
+  for (int value = spec.first_step(); value < static_cast<int>(is_read.size()); ++value) {
+    if (is_read[static_cast<std::size_t>(value)] && !passes.is_element(value) && !spec.is_across(value) && passes.known(value) > 0) rows.push_back(value);
+  }
+  return rows;
+}
+
 /// The parts as they are made, and what lies in memory between them.
 class Splitter {
  public:
@@ -163,13 +178,14 @@ class Splitter {
 PassSpecs split_passes(const KernelSpec& spec, std::uint32_t row_axes) {
   Splitter split(spec, row_axes);
   const Passes& passes = split.passes();
-  const std::vector<int> across = read_across(spec, passes);
+  const std::vector<int> across = read_across(spec, passes), later = read_later(spec, passes);
   for (std::size_t pass = 0; pass < passes.all().size(); ++pass) {
     const auto ends_here = [&](int value) { return passes.known(value) == static_cast<int>(pass) + 1 || (passes.known(value) == 0 && pass == 0); };
     PartBuilder part = split.part();
-    for (int join : passes.all()[pass].given) split.leave(part, join);
-    for (int value : across) {
-      if (ends_here(value)) split.leave(part, value);
+    for (const std::vector<int>* values : {&later, &across}) {
+      for (int value : *values) {
+        if (ends_here(value)) split.leave(part, value);
+      }
     }
     for (int output : passes.all()[pass].stores) split.store(part, output);
     for (int output : passes.row_stores()) {

@@ -103,6 +103,16 @@ TEST(SplitPasses, MakesAPassASpec) {
   expect_same(softmax(), split);
 }
 
+TEST(SplitPasses, MakesWhatFollowsForARowAloneOnceARow) {
+  const KernelSpec spec = spec_of("scaled", {sum_of(0), map("x0 + T(1)", {1}), map("rsqrt(x0)", {2}), map("x0 * x1", {0, 3})}, {4});
+  const PassSpecs split = split_passes(spec, kRowAxes);
+  ASSERT_EQ(split.parts.size(), 2u);
+  EXPECT_THAT(split.between, ElementsAre(float32)) << "the root alone";
+  EXPECT_EQ(split.parts[0].spec.steps.size(), 3u);
+  EXPECT_EQ(split.parts[1].spec.steps.size(), 1u);
+  expect_same(spec, split);
+}
+
 TEST(SplitPasses, WritesValuesOfRowsAsSoonAsTheyAreKnown) {
   const PassSpecs split = split_passes(center(), kRowAxes);
   ASSERT_EQ(split.parts.size(), 2u);
