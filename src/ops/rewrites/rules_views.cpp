@@ -72,18 +72,20 @@ bool may_rise(const Site& site, ValueId value, int& left) {
   return std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) { return may_rise(site, input, left); });
 }
 
-/// Whether kernels wait behind the view, or what puts values together, where kernels write them or they are copied.
-bool is_waited_for(const Site& site, ValueId view) {
+enum class CopiesWait : bool { kNo, kYes };
+
+/// Whether kernels wait behind the view, or what puts values together, where kernels write them or they are copied; or copies that put it in C order.
+bool is_waited_for(const Site& site, ValueId view, CopiesWait copies = CopiesWait::kNo) {
   return site.all_readers(view, [&](NodeId reader) {
     const Op& op = site.graph().op(reader);
-    return dynamic_cast<const KernelOp*>(&op) || is<ConcatenateOp>(op) || is<WriteSubtensorOp>(op);
+    return dynamic_cast<const KernelOp*>(&op) || is<ConcatenateOp>(op) || is<WriteSubtensorOp>(op) || (copies == CopiesWait::kYes && op.passes_through(0) == 0);
   });
 }
 
 /// Whether a view should move before the row that makes what it looks at.
-bool may_lift(const Site& site, ValueId x) {
+bool may_lift(const Site& site, ValueId x, CopiesWait copies = CopiesWait::kNo) {
   int left = kMostLifts;
-  return site.made_by<ElementwiseOp>(x) && may_rise(site, x, left) && is_waited_for(site, site.output());
+  return site.made_by<ElementwiseOp>(x) && may_rise(site, x, left) && is_waited_for(site, site.output(), copies);
 }
 
 /// view(f(x, y)) is f(view(x), view(y)). moved: an operand, of fewer axes perhaps, after the view.
@@ -96,7 +98,7 @@ Variable lifted(Site& site, ValueId x, Moved moved) {
 }
 
 Variable lift_dimshuffle(Site& site) {
-  if (!may_lift(site, site.input(0))) return {};
+  if (!may_lift(site, site.input(0), CopiesWait::kYes)) return {};  // the row then writes what would be copied
   const int rank = site.type(site.input(0)).rank();
   return lifted(site, site.input(0), [&](ValueId input) {
     const int missing = rank - site.type(input).rank();  // axes that the operand has not: they stretch

@@ -17,7 +17,6 @@ constexpr int kBytesInFlight = 32;   // of reads a thread: 48 KB a multiprocesso
 constexpr std::size_t kSharedBytes = 48 * 1024;       // that a kernel may declare
 constexpr std::size_t kLargeTileBytes = 20 * 1024;    // beyond it too few blocks share a multiprocessor
 constexpr int kStridedBytes = 4;     // that a thread stores side by side where outputs are strided
-constexpr int kElementsOfFlatTile = 2048;
 constexpr int kHeavyCost = 150;      // instructions an element from which arithmetic, not memory, is the limit
 
 // Where a number stands for every so few instructions, reading numbers counts: that is an instruction for each pair, once for all elements that a thread takes at once.
@@ -134,9 +133,10 @@ CudaTile cuda_tile(const KernelSpec& spec, const Layout& layout) {
   CudaTile tile;
   const auto shared = [&] { return bytes * static_cast<std::size_t>(tile.inner) * static_cast<std::size_t>(tile.other + 1); };
   if (shared() > kLargeTileBytes) tile = {32, 32, 256};
-  // Of few places along one axis, as colours are, a tile has all of them, and so many of the other that a thread has as many elements as else.
-  if (layout.tile_inner > 0) tile = {.inner = layout.tile_inner, .other = kElementsOfFlatTile / layout.tile_inner, .threads = 256};
-  if (layout.tile_other > 0) tile = {.inner = kElementsOfFlatTile / layout.tile_other, .other = layout.tile_other, .threads = 256};
+  // Of few places along one axis, as colours are, a tile has all of them, and many of the other.
+  const int flat = bytes < 4 ? 4096 : 2048;  // elements: 16 or 8 of a thread are on their way
+  if (layout.tile_inner > 0) tile = {.inner = layout.tile_inner, .other = flat / layout.tile_inner, .threads = 256};
+  if (layout.tile_other > 0) tile = {.inner = flat / layout.tile_other, .other = layout.tile_other, .threads = 256};
   if (layout.tiling > 0) tile = kTiles[layout.tiling - 1];
   measured(tile);
   tile.fits = shared() <= kSharedBytes;

@@ -184,6 +184,8 @@ TEST_F(Simplify, LiftsViewsThatPartKernels) {
   EXPECT_EQ(simplified(transpose(x_ * v_) + y_), "add(mul(dimshuffle[1, 0](x), dimshuffle[0, -1](v)), y)");
   EXPECT_EQ(simplified(subtensor(exp(x_), {{0, 5}}) + y_), "add(exp(subtensor[0:5](x)), y)");
   EXPECT_EQ(simplified(reshape(exp(k_) * 2.0, {3, 2}) + y_), "add(mul(exp(reshape[3, 2](contiguous(k))), 2), y)");
+  EXPECT_EQ(simplified(contiguous(transpose(exp(x_)))), "contiguous(exp(dimshuffle[1, 0](x)))") << "the row writes in C order what would be copied";
+  EXPECT_EQ(simplified(contiguous(reshape(exp(x_), {-1}))), "contiguous(reshape[-1](contiguous(exp(x))))") << "which is in C order";
   EXPECT_EQ(simplified(transpose(exp(x_))), "dimshuffle[1, 0](exp(x))") << "a result: nothing waits behind the view";
   EXPECT_EQ(simplified(transpose(exp(sum(x_, 0, true))) + y_), "add(dimshuffle[1, 0](exp(sum(x))), y)") << "the reduction has the kernel already";
   EXPECT_EQ(simplified(subtensor(x_ + y_, {{0, 5}}) * 2.0), "mul(subtensor[0:5](add(x, y)), 2)") << "the parts may agree where the wholes do not";
