@@ -74,8 +74,9 @@ Step joined_exponentials(const Step& sum, int value, const char* member) {
   join.bytes = 2 * static_cast<int>(itemsize(step.compute));
   join.members = {{type, "sum"}, {type, "pivot"}};
   join.neutral = "Joined{0, -" + greatest + "}";
-  join.before_append = "const T apart = x0 - a.pivot; const bool is_far = apart > T(8); const T scale = exp(is_far ? -apart : apart);";
-  join.append = "Joined{(is_far ? a.sum : T(1)) * scale + (is_far ? T(1) : a.sum), is_far ? (x0 > " + greatest + " ? " + greatest + " : x0) : a.pivot}";
+  join.before_append = "const T apart = x0 - a.pivot; const bool is_far = apart > T(4); const T power = math::exp_below_4(is_far ? -apart : apart); "
+      "if (is_far) { a.sum = a.sum * power + T(1); a.pivot = x0 > " + greatest + " ? " + greatest + " : x0; } else { a.sum += power; }";
+  join.append = "a";
   join.before = "const T apart = b.pivot - a.pivot; const bool is_above = apart > T(0); const T scale = exp(is_above ? -apart : apart);";
   join.reduce = "Joined{(is_above ? a.sum : b.sum) * scale + (is_above ? b.sum : a.sum), is_above ? b.pivot : a.pivot}";
   join.post = std::string("a.") + member;

@@ -1,6 +1,6 @@
 // What the code of the built-in rows (damo/ops/rows.inc) calls besides C's math.h, for every T of a row: NumPy's
 // integer arithmetic, floor division, minimum and maximum. Text of generated kernels on every back end: it goes after
-// the back end's own math header, which defines DAMO_MATH, the floating functions and in damo::math low_bytes<T>(word), in_words(x), of_any_sign(x) and reciprocal_of_count(n), and
+// the back end's own math header, which defines DAMO_MATH, the floating functions and in damo::math low_bytes<T>(word), in_words(x), of_any_sign(x), reciprocal_of_count(n) and exp_below_4(x), and
 // convert.h; it includes nothing.
 // Branch-free, so that a loop over any of these vectorises. Table: docs/kernel-functions.md.
 #pragma once
