@@ -17,7 +17,13 @@ struct End {
   int written = 0;          // arrays: outputs in any case, and values that later members read
   bool has_room = false;    // for all numbers beside these arrays; else some would stand in the text, which no like part would share
   std::int64_t crossed = 0; // bytes an element that are written and read again because the kernel ends here
+  int cost = 0;             // of the members up to there
 };
+
+/// The compiler's time grows faster than a kernel: one of 2,500 instructions an element takes it more than twice as long as one of half of them (docs/performance.md). A list that is too long for one kernel
+/// is therefore cut behind so many, where one array alone is written and read again for it: a GPU does some 7 instructions while memory moves a byte, so that costs little beside them.
+constexpr int kLongKernel = 1250;
+constexpr std::int64_t kFewBytes = 8;
 
 }  // namespace
 
@@ -53,7 +59,7 @@ bool FusionCut::begins_alike(NodeId a, NodeId b) const {
 }
 
 /// The run that starts at `begin` goes as far as the limits allow, then back, up to half its length, to where ending it costs
-/// least. An end that writes more arrays than the limit, or leaves numbers no room, counts only if there is no other.
+/// least; of a list that is too long for one kernel to kLongKernel, where little crosses there and the next one begins alike. An end that writes more arrays than the limit, or leaves numbers no room, counts only if there is no other.
 std::size_t FusionCut::end_of_run(const std::vector<NodeId>& members, std::size_t begin) {
   ++runs_;
   passed_.push_back(Apart::kNone);
@@ -90,7 +96,7 @@ std::size_t FusionCut::end_of_run(const std::vector<NodeId>& members, std::size_
       --open;
       open_words -= words_of(graph_.type(closed).dtype);
     }
-    ends.push_back({leaving + open, numbers <= room_for_numbers(read + leaving + open), crossed});
+    ends.push_back({leaving + open, numbers <= room_for_numbers(read + leaving + open), crossed, cost});
     const Apart passed = cost > limits_.cost                                  ? Apart::kCost
                          : read > limits_.inputs                             ? Apart::kInputs
                          : leaving > limits_.outputs                         ? Apart::kOutputs
@@ -100,8 +106,16 @@ std::size_t FusionCut::end_of_run(const std::vector<NodeId>& members, std::size_
     passed_.back() = passed;
     if (passed != Apart::kNone && end > begin) break;
   }
-  if (end == members.size()) return end;
+  const bool is_last = end == members.size();
+  if (is_last && begin == 0) return end;
   const auto fits = [&](std::size_t cut) { return ends[cut - begin - 1].written <= limits_.outputs && ends[cut - begin - 1].has_room; };
+  if (is_last || passed_.back() == Apart::kCost) {
+    for (std::size_t cut = begin + 1; cut < end; ++cut) {
+      const End& here = ends[cut - begin - 1];
+      if (here.cost >= kLongKernel && here.crossed <= kFewBytes && fits(cut) && begins_alike(members[cut], members[begin])) return cut;
+    }
+  }
+  if (is_last) return end;
   std::size_t best = end;
   while (best > begin + 1 && !fits(best)) --best;
   bool best_is_like = begins_alike(members[best], members[begin]);

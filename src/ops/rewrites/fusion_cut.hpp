@@ -2,7 +2,7 @@
 // runs of that order, each as long as the limits allow, and where a group must be cut it is cut where the fewest bytes go
 // through memory. A large tree is no list: it is cut from its leaves up (tree_cut.hpp), so that its like subtrees are like kernels. Among cuts that cost
 // the same that one is taken behind which the next kernel begins as this one does: then the like parts of a long chain become kernels of one
-// text, which is compiled once. Values are the same wherever the cut is: each step computes what it computed, and runs keep the order.
+// text, which is compiled once. Where one array alone crosses, kernels are half as long as they might be, since long ones compile for longer than two of their half. Values are the same wherever the cut is: each step computes what it computed, and runs keep the order.
 #pragma once
 #include <algorithm>
 #include <vector>

@@ -179,6 +179,19 @@ TEST_F(Fusion, LimitsCost) {
   EXPECT_LE(graph.node_count(), 8);
 }
 
+TEST_F(Fusion, CutsLongChainsSoonerAsTheyCompileQuicker) {
+  Variable value = x_;
+  const auto chain = [&](int length) {
+    for (int i = 0; i < length; ++i) value = tanh(value);
+    return fused({x_}, {std::exchange(value, x_)});
+  };
+  const int each = Extremes(chain(10)).cost / 10, fitting = FusionLimits().cost / each;
+  EXPECT_EQ(chain(fitting).node_count(), 1) << "one kernel may have it";
+  const FunctionGraph graph = chain(8 * fitting);
+  EXPECT_LE(Extremes(graph).cost, 1250 + each);
+  EXPECT_LE(graph.node_count(), 16) << "twice as many kernels as the limit asks for";
+}
+
 TEST_F(Fusion, TakesAnOpThatExceedsALimitAlone) {
   EXPECT_EQ(fused({x_}, {tanh(exp(x_))}, {.cost = 5}).node_count(), 2);
   EXPECT_EQ(fused({x_, y_}, {x_ + y_}, {.inputs = 1}).node_count(), 1);
