@@ -13,6 +13,7 @@
 namespace damo {
 namespace {
 
+constexpr int kDearOfShortColumns = 10;             // instructions of a join, with which 16-bit columns are bound by what is computed
 constexpr int kRowBytesInFlight = 128;             // of reads a thread: 256 threads have as much on their way as a multiprocessor needs
 constexpr int kElementsAnywhere = 32;                // a thread, at most, where rows begin anywhere: each is asked whether it lies in the row
 constexpr int kColumnBytesInFlight = 128, kColumnElements = 32;  // a thread, at most
@@ -448,6 +449,13 @@ Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& ge
   return layout;
 }
 
+/// Of what an element costs that is joined, the most.
+static int dearest_join(const KernelSpec& spec) {
+  int most = 0;
+  for (const Step& step : spec.steps) most = std::max(most, step.join ? step.cost : 0);
+  return most;
+}
+
 /// Whether a cluster holds rows in pieces, of whose time its meetings take so much that another reading takes less.
 static bool meets_over_pieces(const Layout& layout) { return layout.whole && layout.form == Form::kRows && layout.beside > 0 && layout.cluster > 1; }
 
@@ -465,7 +473,7 @@ bool prefers_one_cuda_reading(const KernelSpec& spec, const KernelSpec& form, co
   const Layout layout = share_cuda_rows(spec, classify_reducing(geometry), geometry, processors);
   bool has_short = false;
   for (int i = 0; i < spec.input_count(); ++i) has_short |= access_of(layout, i) == Access::kRow && spec.element_bytes(i) == 2;
-  if (layout.form == Form::kRows && layout.ends == Ends::kAnywhere && has_short) return false;
+  if (has_short && (layout.form == Form::kRows ? layout.ends == Ends::kAnywhere : dearest_join(form) > kDearOfShortColumns)) return false;
   if (meets_over_pieces(layout) && count_passes(form) == 2) return true;
   return !layout.whole || prefers_cuda_passes(spec, geometry, processors) || (layout.cluster > 1 && joins_in_one_pass(form));
 }
