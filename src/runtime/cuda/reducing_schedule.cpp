@@ -28,6 +28,7 @@ constexpr int kFewerResidentThreads = 768;      // of 16-bit floats whose rows b
 constexpr int kOwnRegistersAnywhere = 16;       // as kOwnRegisters, of those: some are spilled, which costs less than a block fewer
 constexpr int kOwnRegistersInAWarp = 20;        // as kOwnRegisters, of 16-bit floats whose rows warps hold
 constexpr int kItemsInAWarp = 5;                // vectors of a thread of short rows: of fewer what lanes give each other is what a row takes
+constexpr int kItemsAcross = 4;                  // likewise, of rows that are joined across
 constexpr int kLeastLanesInAWarp = 8;           // that read a line of the cache
 constexpr int kRegistersBesideShort = 16;       // as kOwnRegisters, of threads that want 16-bit floats again
 constexpr int kFewOwnRegisters = 20;            // as kOwnRegisters, of a thread that holds so little: what the compiler does with where it must
@@ -120,6 +121,13 @@ int lanes_in_a_warp(std::int64_t vectors, int items) {
   return lanes;
 }
 
+/// Lanes of a warp that share a row whose values are joined across rows too: what they give each other is the greatest cost of short rows.
+int lanes_across(std::int64_t vectors) {
+  int lanes = vectors > 1 ? 2 : 1;
+  while (lanes < 32 && std::int64_t{lanes} * kItemsAcross < vectors) lanes *= 2;
+  return lanes;
+}
+
 /// Registers beyond one of each element of a vector that the structs of joins of several values take while a thread joins its elements.
 int words_of_members(const KernelSpec& spec, const Layout& layout) {
   int words = 0;
@@ -152,7 +160,7 @@ bool hold_rows(const KernelSpec& spec, Layout& layout, const Geometry& geometry,
   const auto held_by_thread = [&] { return lanes == kSparseLanes ? held / 2 : lanes == kMostLanes ? held - of_members : held; };  // so many lanes leave few registers beside
   const auto fits = [&] { return std::int64_t{lanes} * cluster * (std::max(held_by_thread() / words, 1) + more_vectors) >= vectors; };
   const bool is_of_warps = is_short && !spec.joins_across() && are_many(geometry.count, processors);
-  lanes = lanes_in_a_warp(vectors, is_of_warps ? std::clamp(held / words + more_vectors, 1, kItemsInAWarp) : 1);
+  lanes = spec.joins_across() && are_many(geometry.count, processors) ? lanes_across(vectors) : lanes_in_a_warp(vectors, is_of_warps ? std::clamp(held / words + more_vectors, 1, kItemsInAWarp) : 1);
   while (lanes < most_alone && !fits()) lanes *= 2;
   if (!fits()) held = kMostWordsHeld;
   while (lanes < kLanesAlone && !fits()) lanes *= 2;
@@ -417,7 +425,10 @@ Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& ge
     share_columns(spec, layout, outputs, length, asked);
     const int held = std::max(kMostWordsHeld / words_of_place(spec, layout) / layout.vector, 1);
     layout.whole = goes_again(spec) && std::int64_t{layout.lanes} * held >= length;
-    if (layout.whole) layout.items = static_cast<int>(divide_up(length, layout.lanes));
+    if (layout.whole) {
+      while (asked.lanes == 0 && layout.lanes < kReducingBlock && has_short_columns(spec, layout) && divide_up(length, layout.lanes) * layout.vector > kColumnElements) layout.lanes *= 2;
+      layout.items = static_cast<int>(divide_up(length, layout.lanes));
+    }
     else hold_tile(spec, layout, geometry, length, processors, asked);
   } else if (is_free && share_runs(spec, layout, geometry, processors)) {
     return layout;

@@ -70,6 +70,7 @@ template <class To, class From> __device__ To convert(From x) { return To(x); }
 namespace math {
 __device__ double as_double(u64 bits) { double x; memcpy(&x, &bits, 8); return x; }
 __device__ float of_any_sign(float x) { return x; }
+__device__ float exp_below_4(float x) { return expf(x); }
 }
 __device__ float maximum(float a, float b) { return a > b || a != a ? a : b; }
 )");
