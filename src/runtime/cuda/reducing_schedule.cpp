@@ -230,7 +230,7 @@ bool is_worth_a_cluster(const KernelSpec& spec, const Layout& tile, std::int64_t
   return tile.form == Form::kRows || in_parts || threads * tile.items * tile.vector * bytes_read(spec, tile) > kBytesOfTiles || tiles * tile.cluster <= std::int64_t{processors.count} * tile.residents;
 }
 
-/// A tile of rows beside each other that a block, or a cluster, holds (see the head of reducing_schedule.hpp); false if nothing does, or another form is better.
+/// A tile of rows beside each other that a block, or a cluster, holds (docs/performance.md, "How a GPU's rows are shared out"); false if nothing does, or another form is better.
 bool hold_tile(const KernelSpec& spec, Layout& layout, const Geometry& geometry, std::int64_t length, const Processors& processors, const AskedRows& asked) {
   if (!goes_again(spec) || spec.joins_across() || spec.users_text) return false;
   const bool columns = layout.form == Form::kColumns;
@@ -283,7 +283,7 @@ void share_rows_beside(const KernelSpec& spec, Layout& layout, const Geometry& g
   layout.items = items_of_pass(spec, layout, length);
 }
 
-/// A longer row's block, or cluster, as one that stays, where that is better (see the head of reducing_schedule.hpp).
+/// A longer row's block, or cluster, as one that stays, where that is better (docs/performance.md, "How a GPU's rows are shared out").
 void stay(const KernelSpec& spec, Layout& layout, const Geometry& geometry, const Processors& processors) {
   const std::int64_t length = geometry.reduced.count;
   const std::vector<int> arrays = arrays_ahead(spec, layout);
@@ -319,7 +319,7 @@ int bytes_ahead_across(const KernelSpec& spec, const Layout& layout) {
   return bytes + static_cast<int>(kept) * 4;
 }
 
-/// A block that joins across rows as one that reads ahead, where that is better (see the head of reducing_schedule.hpp).
+/// A block that joins across rows as one that reads ahead, where that is better (docs/performance.md, "How a GPU's rows are shared out").
 void stay_across(const KernelSpec& spec, Layout& layout, const Geometry& geometry, const Processors& processors) {
   const std::vector<int> arrays = arrays_ahead(spec, layout);
   const bool small = std::any_of(arrays.begin(), arrays.end(), [&](int i) { return layout.vector * spec.element_bytes(i) < kBytesFetched; });

@@ -1,5 +1,5 @@
 // How a generated CUDA kernel shares out short rows of which each thread has whole ones: runs of rows that lie one behind the other, and rows in pieces. When that is better,
-// and what it was measured against, stands at the head of reducing_schedule.hpp; the text is reducing_runs.cpp's.
+// and what it was measured against, is told in docs/performance.md, "How a GPU's rows are shared out"; the text is reducing_runs.cpp's.
 #pragma once
 #include <vector>
 

@@ -23,7 +23,7 @@
 // end, to which the center less itself is added: so it is NaN, as of two passes. Where no element is, but a sum or a square overflows, the form may give a
 // variance where two passes give infinity, and NaN where elements are further apart than the greatest float. One element has variance 0; of none a mean is NaN.
 //
-// Which shapes it serves is the target's choice (Dialect::prefers_moments), which a GPU makes where rows would be read again (runtime/cuda/reducing_schedule.hpp). A CPU never does: it divides for each element, which
+// Which shapes it serves is the target's choice (Dialect::prefers_one_reading), which a GPU makes where rows would be read again (runtime/cuda/reducing_schedule.hpp). A CPU never does: it divides for each element, which
 // takes longer than reading it again, from a cache as from memory (variance of 1,024 rows of 16,384 float32 on two cores of an AMD EPYC 2.7 ms, so 5.1; of 8 rows of 33,554,432 47 and 70).
 //
 // See tests/runtime/kernel/moments_test.cpp, tests/function/moments_test.cpp; DAMO_DISABLE=join_moments leaves it out.
