@@ -33,7 +33,7 @@ constexpr int kLeastLanesInAWarp = 8;           // that read a line of the cache
 constexpr int kRegistersBesideShort = 16;       // as kOwnRegisters, of threads that want 16-bit floats again
 constexpr int kFewOwnRegisters = 20;            // as kOwnRegisters, of a thread that holds so little: what the compiler does with where it must
 constexpr int kBlocksInChunks = 32, kBlocksOfWideColumns = 8;  // of each multiprocessor, of rows in chunks, and of columns whose vectors have so many bytes
-constexpr int kBytesOfWideColumns = 8, kMostWideCost = 32;  // with which all those blocks are resident: with more arithmetic the last of them would run alone
+constexpr int kBytesOfWideColumns = 8, kMostWideCost = 16;  // with which all those blocks are resident: with more arithmetic the last of them would run alone
 constexpr std::int64_t kSmallestChunk = 4096;   // elements of a block of which there are several a row
 constexpr std::int64_t kMostChunks = 65535;     // the grid's second axis
 constexpr std::int64_t kTripCycles = 1200;      // from what a block reads of a tile to its values
@@ -51,6 +51,7 @@ constexpr std::size_t kSharedOfMeetings = 2048;  // bytes, of what threads and b
 constexpr double kBusyOfRows = 0.85;            // of multiprocessors, while each has a block that goes over a row several times, as often as that takes: of fewer too many wait for the last rows
 constexpr int kBlocksOfColumns = 2;             // of each multiprocessor, which go over their columns several times: of fewer some wait too long
 constexpr int kBlocksOfShortColumns = 4;        // of each multiprocessor, which holds them all at once
+constexpr int kVectorOfShorts = 8;                   // elements: 16 bytes of 16-bit floats
 constexpr int kLeastShortVector = 4, kMostShortCost = 8;  // elements of such columns' vectors, and what may be done with each
 constexpr int kArraysOfResidents = 2;           // of a kernel that has so many
 constexpr int kThreadsAhead = 512, kLeastLanesAhead = 64;  // of a multiprocessor whose blocks join across rows and read ahead, and of such a block
@@ -424,11 +425,10 @@ Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& ge
   if (!rows) {
     share_columns(spec, layout, outputs, length, asked);
     const int held = std::max(kMostWordsHeld / words_of_place(spec, layout) / layout.vector, 1);
-    layout.whole = goes_again(spec) && std::int64_t{layout.lanes} * held >= length;
-    if (layout.whole) {
-      while (asked.lanes == 0 && layout.lanes < kReducingBlock && has_short_columns(spec, layout) && divide_up(length, layout.lanes) * layout.vector > kColumnElements) layout.lanes *= 2;
-      layout.items = static_cast<int>(divide_up(length, layout.lanes));
-    }
+    const auto holds = [&](int lanes) { return std::int64_t{lanes} * held >= length; };
+    if (goes_again(spec) && asked.lanes == 0 && layout.vector >= kVectorOfShorts && layout.lanes == kReducingBlock / 32 && !holds(layout.lanes) && holds(2 * layout.lanes)) layout.lanes *= 2;
+    layout.whole = goes_again(spec) && holds(layout.lanes);
+    if (layout.whole) layout.items = static_cast<int>(divide_up(length, layout.lanes));
     else hold_tile(spec, layout, geometry, length, processors, asked);
   } else if (is_free && share_runs(spec, layout, geometry, processors)) {
     return layout;
@@ -458,6 +458,16 @@ Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& ge
   const bool even = layout.whole ? length == tile : length % tile == 0 && work.chunk % tile == 0;
   if (layout.ends == Ends::kVectors && even && outputs % slots == 0) layout.ends = Ends::kTiles;
   return layout;
+}
+
+/// Instructions for each element, without what follows for a row alone.
+static int cost_of_elements(const KernelSpec& spec) {
+  const Passes passes(spec, [](int, const Passes&) { return false; });
+  int cost = 0;
+  for (int value = spec.first_step(); value < spec.first_step() + static_cast<int>(spec.steps.size()); ++value) {
+    if (spec.step_of(value).join ? spec.accumulates(value) : passes.is_element(value)) cost += spec.step_of(value).cost;
+  }
+  return cost;
 }
 
 /// Of what an element costs that is joined, the most.
@@ -524,7 +534,7 @@ Work reducing_cuda_work(const KernelSpec& spec, const Layout& layout, const Geom
   }
   if (joins_in_one_pass(spec)) {
     // Blocks that share the work evenly. Of vectors of columns fewer have enough on their way, and each costs what its threads join and what the second kernel reads of it.
-    const bool has_short = has_short_columns(spec, layout), wide = !has_short && layout.form == Form::kColumns && layout.vector * bytes_read(spec, layout) >= kBytesOfWideColumns && spec.cost() <= kMostWideCost;
+    const bool has_short = has_short_columns(spec, layout), wide = !has_short && layout.form == Form::kColumns && layout.vector * bytes_read(spec, layout) >= kBytesOfWideColumns && cost_of_elements(spec) <= kMostWideCost;
     const std::int64_t wanted = std::int64_t{has_short ? kBlocksOfShortColumns : wide ? kBlocksOfWideColumns : kBlocksInChunks} * processors.count;
     const std::int64_t smallest = std::max<std::int64_t>(kSmallestChunk * layout.lanes / threads / columns, 1);
     const std::int64_t most = std::min({wide ? std::max<std::int64_t>(wanted / blocks, 1) : divide_up(wanted, blocks), divide_up(length, smallest), kMostChunks});

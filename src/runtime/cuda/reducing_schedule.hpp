@@ -2,7 +2,7 @@
 // is, and what it was measured against, is told in docs/performance.md, "How a GPU's rows are shared out".
 //
 // Columns, whose neighbours in memory belong to neighbouring rows:
-//   held by a block       8 lanes of a block of 256 hold a column in 32 registers each, and of 16-bit floats as many as leave each 32 elements
+//   held by a block       8 lanes of a block of 256 hold a column in 32 registers each, or 16 of 16-bit floats
 //   held as tiles         (Layout::beside) by blocks whose neighbouring threads have neighbouring vectors of columns, or by clusters of such blocks where those are worth their meetings
 //   read again            each pass reads them; a kernel a pass (prefers_cuda_passes) where blocks of columns are fewer than two a multiprocessor
 // Rows, whose neighbours in memory are joined:

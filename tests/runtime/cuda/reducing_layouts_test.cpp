@@ -207,6 +207,8 @@ TEST(CudaReducingLayouts, HoldsTilesOfColumnsWhereABlockOrAClusterDoesAndElseTak
     return found.beside > 0 ? Form{found.beside, found.lanes, found.items, found.vector, found.cluster, found.residents} : Form{};
   };
   EXPECT_EQ(form({64, 100000}, 1), Form()) << "8 lanes hold them";
+  EXPECT_EQ(form({64, 100000}, 1, bfloat16), Form()) << "16 lanes do";
+  EXPECT_NE(form({65, 100000}, 1, bfloat16), Form());
   EXPECT_EQ(form({128, 256, 4096}, 2), (Form{8, 32, 8, 4, 1, 4})) << "a line of the cache wide";
   EXPECT_EQ(form({512, 100000}, 1), (Form{4, 64, 8, 4, 1, 4}));
   EXPECT_EQ(form({1000, 100000}, 1), (Form{4, 64, 8, 4, 2, 4}));
