@@ -7,6 +7,7 @@
 //   InternalError                                                a fault of Damo itself
 // See tests/errors/.
 #pragma once
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@ namespace damo {
 struct SourceLine {
   const char* file = nullptr;
   int line = 0;
+  std::uint32_t function = 0;  ///< of a node: which of Damo's functions was called there, if that is made of several ops; 0: none
 
   explicit operator bool() const { return file != nullptr; }
 };

@@ -90,7 +90,7 @@ std::size_t Op::hash() const {
 }
 
 Apply Op::apply(std::span<const Variable> inputs, SourceLine own_line) const {
-  const SourceLine where = line_of_user(own_line);
+  const SourceLine where = call_of_user(own_line);
   try {
     if (!takes_float8()) {
       for (const Variable& input : inputs) require_computed(name(), input.dtype());

@@ -1,14 +1,46 @@
 #include "graph/user_line.hpp"
 
+#include <deque>
+#include <mutex>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include <damo/op.hpp>
 
 namespace damo {
 namespace {
 
 thread_local SourceLine users_line;
 thread_local std::string_view users_function;
+thread_local std::uint32_t users_function_number = 0;  // in FunctionNames; 0: nobody has asked for it yet
+
+/// The names of the functions that nodes were built for, each once and for good: a node keeps a number, which fits beside its line. They are few, those of the
+/// library's functions.
+class FunctionNames {
+ public:
+  static FunctionNames& all() {
+    static auto& names = *new FunctionNames;  // errors of static objects name functions too
+    return names;
+  }
+  /// From 1 on.
+  std::uint32_t number(std::string_view name) {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = numbers_.find(name); found != numbers_.end()) return found->second;
+    const std::string_view kept = names_.emplace_back(name);
+    return numbers_[kept] = static_cast<std::uint32_t>(names_.size());
+  }
+  std::string_view name(std::uint32_t number) {
+    const std::lock_guard lock(mutex_);
+    return names_[number - 1];
+  }
+
+ private:
+  std::mutex mutex_;
+  std::deque<std::string> names_;  // where they stand they stay
+  std::unordered_map<std::string_view, std::uint32_t> numbers_;
+};
 
 constexpr std::string_view kBuiltAt = " built at ";
 
@@ -26,15 +58,20 @@ bool speaks_of(std::string_view message, std::string_view function) {
   return rest.starts_with(": ") || rest.starts_with(" does not ") || rest.starts_with(" takes ");
 }
 
+/// What an op of those that a function is made of has refused becomes the function's word.
+void speak_as(ErrorParts& parts, std::string_view function) {
+  const std::string_view name = std::string_view(parts.message).substr(0, end_of_name(parts.message));
+  if (speaks_of(parts.message, name)) parts.message.replace(0, name.size(), function);
+  else if (!speaks_of(parts.message, function)) parts.message.insert(0, std::string(function) + ": ");  // "nn::GroupNorm: ..." is no op's name
+}
+
 /// What an op of those that a function is made of has refused, told of the function. line: of the call, where it is known.
 ErrorParts told_of(std::string_view function, std::vector<std::string> operands, std::string line, ErrorParts parts) {
   // "take built at model.cpp:12" is the op's; what a pass, a node of a running graph or a gradient says stays.
   const std::size_t end = end_of_name(parts.where);
   const bool has_op = end > 0 && std::string_view(parts.where).substr(end).starts_with(kBuiltAt);
   if (line.empty() && has_op) line = parts.where.substr(end + kBuiltAt.size());
-  const std::string_view name = std::string_view(parts.message).substr(0, end_of_name(parts.message));
-  if (speaks_of(parts.message, name)) parts.message.replace(0, name.size(), function);
-  else if (!speaks_of(parts.message, function)) parts.message.insert(0, std::string(function) + ": ");  // "nn::GroupNorm: ..." is no op's name
+  speak_as(parts, function);
   if ((has_op || parts.where.empty()) && !line.empty()) parts.where = std::string(function).append(kBuiltAt) + line;
   parts.operands = std::move(operands);
   return parts;
@@ -57,10 +94,39 @@ Called::Called(std::string_view function) : is_outermost_(users_function.empty()
 }
 
 Called::~Called() {
-  if (is_outermost_) users_function = {};
+  if (!is_outermost_) return;
+  users_function = {};
+  users_function_number = 0;
 }
 
 std::string called_by_user(std::string_view own) { return std::string(users_function.empty() ? own : users_function); }
+
+SourceLine call_of_user(SourceLine own) {
+  SourceLine call = line_of_user(own);
+  if (users_function.empty()) return call;
+  if (users_function_number == 0) users_function_number = FunctionNames::all().number(users_function);
+  call.function = users_function_number;
+  return call;
+}
+
+std::string called_at(SourceLine call, std::string_view own) { return std::string(call.function == 0 ? own : FunctionNames::all().name(call.function)); }
+
+std::string built_at(std::string_view op, SourceLine call) {
+  const std::string line = to_string(call);
+  return called_at(call, op) + (line.empty() ? "" : std::string(kBuiltAt) + line);
+}
+
+std::string built_at(const Apply& node) { return built_at(node.op().name(), node.where()); }
+
+void add_node(Error& error, SourceLine call, const std::string& place) {
+  if (!error.parts().where.empty()) return;
+  if (call.function != 0 && dynamic_cast<const UserError*>(&error)) {
+    ErrorParts parts = error.parts();
+    speak_as(parts, FunctionNames::all().name(call.function));
+    error = Error(std::move(parts));  // it stays the class that it is
+  }
+  error.add_where(place);
+}
 
 void add_name(Error& error, std::string_view op) {
   if (!dynamic_cast<const UserError*>(&error)) return;

@@ -51,6 +51,16 @@ class Called {
 /// In whose name an op speaks that looks at its data at the call: the function of a Called of this thread, else `own`.
 std::string called_by_user(std::string_view own);
 
+/// The user's call that a node is built for: line_of_user(own), and the function of a Called of this thread. Ops that passes put in the node's place have it too.
+SourceLine call_of_user(SourceLine own);
+/// The function that was called there, of a node that is one of several; else `own`.
+std::string called_at(SourceLine call, std::string_view own);
+/// "stack built at model.cpp:12": where a node of that op comes from, by the name of the function that was called.
+std::string built_at(std::string_view op, SourceLine call);
+std::string built_at(const Apply& node);
+/// Gives an error of a node, of its shapes at a call say, the name of the function that was called, and its place, unless an inner frame has said where it was.
+void add_node(Error& error, SourceLine call, const std::string& place);
+
 /// Begins a UserError's text with the name of the op that refused, unless it begins with a name already: "picky: takes 2 inputs, 1 was given".
 void add_name(Error& error, std::string_view op);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/user_line.hpp"
 #include "ops/kernel_thunk.hpp"
 #include "ops/lower.hpp"
 
@@ -48,10 +49,9 @@ std::vector<Shape> FusedOp::shapes(std::span<const Shape> inputs) const {
     }
     try {
       shapes[static_cast<std::size_t>(inner_.outputs(node)[0])] = kernel_op(inner_, node).output_shape(dims, operands);
-    } catch (const ShapeError& error) {
-      ErrorParts parts = error.parts();
-      if (inner_.where(node)) parts.where = inner_.op(node).name() + " built at " + to_string(inner_.where(node)) + ", fused with " + std::to_string(inner_.node_count() - 1) + " others";
-      throw ShapeError(std::move(parts));
+    } catch (Error& error) {
+      if (const SourceLine where = inner_.where(node)) add_node(error, where, built_at(inner_.op(node).name(), where) + ", fused with " + std::to_string(inner_.node_count() - 1) + " others");
+      throw;
     }
   }
   return shapes;

@@ -11,6 +11,7 @@
 #include <damo/loop.hpp>
 #include <damo/ops/math.hpp>
 #include "graph/order.hpp"
+#include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
 #include "ops/loop/ifelse_op.hpp"
 
@@ -24,11 +25,6 @@ Variable spread(const Variable& g, const Variable& x, SourceLine where) {
   bool is_less = g.rank() < x.rank();
   for (int axis = 1; axis <= g.rank() && !is_less; ++axis) is_less = g.dims()[-axis] == 1 && x.dims()[-axis] != 1;
   return is_less ? second(operand(cast_at(x, gradient_dtype(x.dtype()), where), where), operand(g, where)) : g;
-}
-
-std::string built_at(const Apply& node) {
-  const std::string line = to_string(node.where());
-  return node.op().name() + (line.empty() ? "" : " built at " + line);
 }
 
 /// What arrived at a Variable. within: holds only where these branches of ifelse were taken, the outermost first; elsewhere it is 0, and what it is computed from

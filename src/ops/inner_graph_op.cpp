@@ -1,5 +1,7 @@
 #include "ops/inner_graph_op.hpp"
 
+#include "graph/user_line.hpp"
+
 namespace damo {
 
 InnerShapes::InnerShapes(const FunctionGraph& graph) : values_(static_cast<std::size_t>(graph.value_limit())) {
@@ -38,7 +40,7 @@ Shapes InnerShapes::operator()(std::span<const Shape> inputs) const {
       const Shapes made = op.infer_shape(node.apply, known);
       for (std::size_t i = 0; made && i < node.outputs.size(); ++i) shapes[static_cast<std::size_t>(node.outputs[i])] = (*made)[i];
     } catch (Error& error) {
-      if (node.apply.where()) error.add_where(op.name() + " built at " + to_string(node.apply.where()));
+      if (node.apply.where()) add_node(error, node.apply.where(), built_at(node.apply));
       throw;
     }
   }

@@ -3,6 +3,7 @@
 #include <damo/ops/cast.hpp>
 #include <damo/ops/math.hpp>
 #include <damo/ops/reduce.hpp>
+#include "graph/user_line.hpp"
 #include "ops/contraction_op.hpp"
 #include "ops/diagonal.hpp"
 #include "ops/einsum_products.hpp"
@@ -84,9 +85,11 @@ Variable einsum(std::string_view text, std::initializer_list<Operand> operands, 
   return einsum(text, values, dtype, operands.size() > 0 ? operands.begin()->where() : SourceLine());
 }
 Variable einsum(std::string_view text, std::span<const Variable> operands, std::optional<DType> dtype, SourceLine where) {
-  std::vector<Variable> values;
-  for (const Variable& operand : operands) values.push_back(value_of(Operand(operand, where.file, where.line)));
-  return Einsum(GraphWorld{where}, text, std::move(values), dtype).value();
+  return asked("einsum", [&] {
+    std::vector<Variable> values;
+    for (const Variable& operand : operands) values.push_back(value_of(Operand(operand, where.file, where.line)));
+    return Einsum(GraphWorld{where}, text, std::move(values), dtype).value();
+  }, operands, where);
 }
 
 }  // namespace damo

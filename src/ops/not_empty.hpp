@@ -11,13 +11,13 @@
 namespace damo {
 
 struct NeededRows {
-  std::string user;        // the function in whose name the error speaks
+  std::string user;        // in whose name the error speaks, unless a function around it was called
   std::string of;          // what has to have the rows
   std::uint32_t axes = 0;  // bit a: axis a, along which they lie
 
   /// Throws ShapeError where the extent of one of the axes is 0.
   void require(const Shape& shape) const;
-  /// These, unless a type with such extents tells that they are there; of the function that the user called (called_by_user).
+  /// These, unless a type with such extents tells that they are there.
   std::optional<NeededRows> to_look_at(const Shape& dims) const;
   bool operator==(const NeededRows&) const = default;
 };

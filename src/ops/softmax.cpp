@@ -22,7 +22,7 @@ class Shifted {
  public:
   /// of: what has to have rows, for a loss; null: nothing.
   Shifted(const char* name, const Operand& operand, int axis, const char* of = nullptr) : given(ReducedOperand::computed(name, operand, axis)), at(given.line), wide(cast(at(given.x), given.inner())) {
-    const Variable greatest = asked(name, [&] { return reduced(ReductionKind::kMax, wide); }, operand);
+    const Variable greatest = reduced(ReductionKind::kMax, wide);
     values = sub(at(wide), at(disconnected_grad(at(greatest))));
     exps = exp(at(values));
     sums = reduce(ReductionKind::kSum, exps, given.axes, given.line, of ? NeededRows{name, of, ~given.axes} : NeededRows());
@@ -55,13 +55,17 @@ Variable expected_entropy(const Shifted& row, const Operand& probabilities) {
 }  // namespace
 
 Variable softmax(const Operand& x, int axis) {
-  const Shifted row("softmax", x, axis);
-  return cast(row.at(true_div(row.at(row.exps), row.at(row.sums))), row.given.dtype());
+  return asked("softmax", [&] {
+    const Shifted row("softmax", x, axis);
+    return cast(row.at(true_div(row.at(row.exps), row.at(row.sums))), row.given.dtype());
+  }, x);
 }
 
 Variable log_softmax(const Operand& x, int axis) {
-  const Shifted row("log_softmax", x, axis);
-  return cast(row.at(sub(row.at(row.values), row.at(log(row.at(row.sums))))), row.given.dtype());
+  return asked("log_softmax", [&] {
+    const Shifted row("log_softmax", x, axis);
+    return cast(row.at(sub(row.at(row.values), row.at(log(row.at(row.sums))))), row.given.dtype());
+  }, x);
 }
 
 Variable cross_entropy(const Operand& logits, const Operand& given, int axis) {

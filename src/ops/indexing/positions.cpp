@@ -65,7 +65,7 @@ class CheckedPositionsOp final : public Op {
     const Cell* before = node.inputs().size() > 2 ? &context.storage(node.input(2)) : nullptr;
     const std::string name = "check_positions<" + type_name(node.input(0).dtype()) + ">";
     const Kernel kernel = context.compile(kSource, name);
-    const auto describe = [user = user_, axis = axis_, where = node.where(), counts = counts_](std::int64_t position, std::int64_t extent) {
+    const auto describe = [user = called_at(node.where(), user_), axis = axis_, where = node.where(), counts = counts_](std::int64_t position, std::int64_t extent) {
       return beyond_axis(user, position, axis, extent, where, counts);
     };
     const auto report = std::make_shared<DataReport>(context.device(), describe);
@@ -147,16 +147,15 @@ ErrorParts beyond_axis(const std::string& user, std::int64_t position, int axis,
   return parts;
 }
 
-Variable checked_positions(const std::string& own, const Variable& x, int axis, const Variable& positions, SourceLine line, CountsFromEnd counts, int axes, const Variable& before) {
-  const std::string user = called_by_user(own);
+Variable checked_positions(const std::string& user, const Variable& x, int axis, const Variable& positions, SourceLine line, CountsFromEnd counts, int axes, const Variable& before) {
   const Variable operands[] = {x, positions};
-  asked(user, [&] {
+  return asked(user, [&] {
     if (!is_integer(positions.dtype())) throw TypeError(user + ": positions are integers, these are " + describe(positions), "cast(positions, int64)");
+    const int from_end = x.rank() - axis;
+    std::vector<Variable> inputs{positions, axes == 1 ? with_extent(x, from_end) : x};
+    if (before) inputs.push_back(before);
+    return std::make_shared<const CheckedPositionsOp>(user, axis, from_end, axes, counts)->apply(inputs, line).output();
   }, std::span<const Variable>(operands), line);
-  const int from_end = x.rank() - axis;
-  std::vector<Variable> inputs{positions, axes == 1 ? with_extent(x, from_end) : x};
-  if (before) inputs.push_back(before);
-  return std::make_shared<const CheckedPositionsOp>(user, axis, from_end, axes, counts)->apply(inputs, line).output();
 }
 
 }  // namespace damo

@@ -13,7 +13,7 @@ enum class CountsFromEnd : bool { kNo, kYes };
 
 /// int64, in C order, each in [0, extent of x along the axis): what kernels may follow without looking. One that is not is reported
 /// (data_report.hpp) and 0. Negative ones count from the end, or are none. user: the op in whose name errors speak, unless
-/// a function around it was called (called_by_user). Of x only the shape is read.
+/// a function around it was called (graph/user_line.hpp). Of x only the shape is read.
 /// axes: how many axes, from that one on, the positions count through in C order. before: checked ones of axes that come before, of the positions' shape: then
 /// the results count through those and these.
 Variable checked_positions(const std::string& user, const Variable& x, int axis, const Variable& positions, SourceLine line, CountsFromEnd counts = CountsFromEnd::kYes, int axes = 1,

@@ -5,6 +5,7 @@
 #include <string>
 
 #include <damo/error.hpp>
+#include "graph/user_line.hpp"
 #include "runtime/exec/program.hpp"
 
 namespace damo {
@@ -32,7 +33,7 @@ auto blame(const Program& program, int node, Work&& work) {
   try {
     return as_error(program, node, work);
   } catch (Error& error) {
-    error.add_where(program.describe(node));
+    add_node(error, program.nodes()[static_cast<std::size_t>(node)].apply.where(), program.describe(node));
     throw;
   }
 }

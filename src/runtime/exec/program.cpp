@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/user_line.hpp"
 #include "runtime/exec/execution_order.hpp"
 #include "runtime/exec/overwrite_plan.hpp"
 #include "runtime/exec/parts_plan.hpp"
@@ -170,9 +171,7 @@ void Program::check_update(const ProgramUpdate& update, const Shape& shape) cons
 
 std::string Program::describe(int number) const {
   const ProgramNode& node = nodes_[static_cast<std::size_t>(number)];
-  const std::string line = to_string(node.apply.where());
-  return "node " + std::to_string(number + 1) + " of " + std::to_string(nodes_.size()) + ", " + node.apply.op().name() +
-         (line.empty() ? "" : " built at " + line);
+  return "node " + std::to_string(number + 1) + " of " + std::to_string(nodes_.size()) + ", " + built_at(node.apply);
 }
 
 SpecKernel& Program::kernel(int node, int request, const KernelSpec& spec) {
