@@ -4,9 +4,9 @@
 
 #include <damo/op.hpp>
 #include <damo/ops/shape.hpp>
-#include <damo/ops/specify_shape.hpp>
 #include <damo/ops/subtensor.hpp>
 #include "graph/user_line.hpp"
+#include "ops/checked_shapes_op.hpp"
 #include "ops/concatenate_op.hpp"
 #include "ops/gradient_parts.hpp"
 #include "ops/padded_extent.hpp"
@@ -108,11 +108,37 @@ class PadOp final : public Op {
   std::vector<PadWidth> widths_;
 };
 
+/// x, whose extent along an axis is that of its parts together: where it shows at the call alone it is compared there.
+class WholeOp final : public CheckedShapesOp {
+ public:
+  WholeOp(int axis, std::int64_t extent) : axis_(axis), extent_(extent) {}
+  std::string name() const override { return "whole"; }
+  Props props() const override { return {{"axis", std::int64_t{axis_}}, {"extent", extent_}}; }
+  void require(std::span<const Shape> shapes) const override { require_parts(std::span(&extent_, 1), axis_, shapes[0][axis_]); }
+
+ private:
+  Shape checked(const Shape& x) const override {
+    Shape to = x;
+    to[axis_] = extent_;
+    return to;
+  }
+  int axis_;
+  std::int64_t extent_;
+};
+
 /// Whether two shapes, of which extents may be unknown, can be one.
 bool may_be_equal(const Shape& a, const Shape& b) {
   bool may = a.rank() == b.rank();
   for (int axis = 0; may && axis < a.rank(); ++axis) may = a[axis] == b[axis] || a[axis] == kUnknown || b[axis] == kUnknown;
   return may;
+}
+
+/// Of what is stacked.
+void require_one_shape(std::span<const Shape> shapes) {
+  for (const Shape& shape : shapes) {
+    if (may_be_equal(shape, shapes.front())) continue;
+    throw ShapeError("stack: " + to_string(shape) + " is another shape than " + to_string(shapes.front()), "broadcast_to or reshape makes them equal");
+  }
 }
 
 void require_some(const std::string& name, std::span<const Shape> shapes) {
@@ -168,10 +194,7 @@ Shape side_by_side(std::span<const Shape> shapes, int axis) {
 
 int stacked_axis(std::span<const Shape> shapes, int axis) {
   require_some("stack", shapes);
-  for (const Shape& shape : shapes) {
-    if (may_be_equal(shape, shapes.front())) continue;
-    throw ShapeError("stack: " + to_string(shape) + " is another shape than " + to_string(shapes.front()), "broadcast_to or reshape makes them equal");
-  }
+  require_one_shape(shapes);
   return normalize_axis("stack", axis, shapes.front().rank() + 1, "the result");
 }
 
@@ -186,13 +209,23 @@ std::int64_t require_parts(std::span<const std::int64_t> sizes, int axis, std::i
   return sum;
 }
 
+/// Stacked ones lie in order along an axis that nobody has given them: errors tell their shapes without it.
+Shape ConcatenateOp::shape_of(std::span<const Shape> inputs) const {
+  if (is_stack_) {
+    std::vector<Shape> given(inputs.begin(), inputs.end());
+    for (Shape& shape : given) shape.erase(axis_);
+    require_one_shape(given);
+  }
+  return side_by_side(inputs, axis_);
+}
+
 Apply ConcatenateOp::make_node(Inputs inputs) const {
   std::vector<Shape> shapes;
   for (const Variable& input : inputs) shapes.push_back(input.dims());
-  return {*this, {inputs.begin(), inputs.end()}, {{inputs.at(0).dtype(), side_by_side(shapes, axis_)}}};
+  return {*this, {inputs.begin(), inputs.end()}, {{inputs.at(0).dtype(), shape_of(shapes)}}};
 }
 
-Shapes ConcatenateOp::infer_shape(const Apply&, std::span<const Shape> inputs) const { return {{side_by_side(inputs, axis_)}}; }
+Shapes ConcatenateOp::infer_shape(const Apply&, std::span<const Shape> inputs) const { return {{shape_of(inputs)}}; }
 
 Thunk ConcatenateOp::make_thunk(const Apply& node, ThunkContext& context) const {
   return window_thunk(node, context, WindowWrite::kSetApart, [axis = axis_](std::span<const Layout> inputs, const Layout& output) {
@@ -256,7 +289,7 @@ Variable stack(std::span<const Variable> tensors, int axis, SourceLine where) {
     const int at = stacked_axis(dims_of(tensors, "stack"), axis);
     std::vector<Variable> expanded;
     for (const Variable& tensor : promoted(tensors, where)) expanded.push_back(expand_dims(At(where)(tensor), at));
-    return concatenate(expanded, at, where);
+    return std::make_shared<const ConcatenateOp>(at, true)->apply(expanded, where).output();
   }, tensors, where);
 }
 
@@ -264,11 +297,9 @@ std::vector<Variable> split(const Operand& x, std::span<const std::int64_t> size
   return asked("split", [&] {
     const Variable given = x.as(x.promotable().dtype);
     const int along = normalize_axis("split", axis, given.rank());
-    Shape dims = given.dims();
-    const std::int64_t sum = require_parts(sizes, along, dims[along]);
-    dims[along] = sum;
+    const std::int64_t sum = require_parts(sizes, along, given.dims()[along]);
     const At at(x.where());
-    const Variable whole = specify_shape(at(given), dims);  // where the extent shows at the call alone it is compared there
+    const Variable whole = given.dims()[along] == sum ? given : checked_shapes(std::make_shared<const WholeOp>(along, sum), std::span(&given, 1), x.where());
     std::int64_t first = 0;
     std::vector<Variable> parts;
     for (std::int64_t size : sizes) {

@@ -20,11 +20,17 @@ std::int64_t require_parts(std::span<const std::int64_t> sizes, int axis, std::i
 
 class ConcatenateOp final : public Op {
  public:
-  explicit ConcatenateOp(int axis) : axis_(axis) {}
+  /// is_stack: each input has the extent 1 along the axis, which stack has given it.
+  explicit ConcatenateOp(int axis, bool is_stack = false) : axis_(axis), is_stack_(is_stack) {}
   int axis() const { return axis_; }
+  bool is_stack() const { return is_stack_; }
   std::string name() const override { return "concatenate"; }
   bool takes_float8() const override { return true; }
-  Props props() const override { return {{"axis", std::int64_t{axis_}}}; }
+  Props props() const override {
+    Props props{{"axis", std::int64_t{axis_}}};
+    if (is_stack_) props.push_back({"stack", true});
+    return props;
+  }
   Apply make_node(Inputs inputs) const override;
   Shapes infer_shape(const Apply& node, std::span<const Shape> inputs) const override;
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override;
@@ -34,7 +40,9 @@ class ConcatenateOp final : public Op {
   Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override;
 
  private:
+  Shape shape_of(std::span<const Shape> inputs) const;
   int axis_;
+  bool is_stack_;
 };
 
 /// The elements of the first input that lie where concatenate puts the part-th of the others: its gradient by that one.

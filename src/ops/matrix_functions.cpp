@@ -12,10 +12,12 @@
 #include <damo/thunk.hpp>
 #include "graph/user_line.hpp"
 #include "ops/both_worlds.hpp"
+#include "ops/checked_shapes_op.hpp"
 #include "ops/decompositions/decompositions.hpp"
 #include "ops/eager/overlap.hpp"
 #include "ops/matrix_functions_of.hpp"
 #include "ops/reduce_op.hpp"
+#include "ops/right_side_op.hpp"
 
 namespace damo {
 namespace {
@@ -30,7 +32,7 @@ Variable row_numbers(const Variable& x) {
 }
 
 void require_square_matrices(const char* function, const Shape& x) {
-  if (x[-1] != x[-2]) throw ShapeError(std::string(function) + ": matrices of " + to_string(x) + " are not square", "only square ones have powers");
+  if (x[-1] != x[-2] && x[-1] != kUnknown && x[-2] != kUnknown) throw ShapeError(std::string(function) + ": matrices of " + to_string(x) + " are not square", "only square ones have powers");
 }
 
 /// The Array's expm, which asks the data how often to square.
@@ -62,20 +64,10 @@ class ExpmOp final : public Op {
   }
 };
 
-/// A view of x, which a call refuses where its matrices are not square.
-class SquareMatricesOp final : public Op {
+class SquareMatricesOp final : public CheckedShapesOp {
  public:
   std::string name() const override { return "square_matrices"; }
-  Apply make_node(Inputs inputs) const override {
-    inputs.require_count(1);
-    return {*this, {inputs.at(0)}, {inputs.at(0).type()}};
-  }
-  int view_of(int) const override { return 0; }
-  Layout view_layout(const Apply&, std::span<const Layout> inputs) const override {
-    require_square_matrices("matrix_power", inputs[0].shape);
-    return inputs[0];
-  }
-  Gradients gradient(const Apply&, std::span<const Variable> output_gradients) const override { return Gradients(output_gradients[0]); }
+  void require(std::span<const Shape> shapes) const override { require_square_matrices("matrix_power", shapes[0]); }
 };
 
 }  // namespace
@@ -87,11 +79,9 @@ Variable kron(const Operand& x, const Operand& y) {
 Variable matrix_power(const Operand& x, int n) {
   const BuiltAt here(x.where());
   return asked("matrix_power", [&] {
-    Variable given = given_variable(x);
+    const Variable given = given_variable(x);
     GraphMatrices::require_square("matrix_power", given);
-    const bool is_known = given.dims()[-1] != kUnknown && given.dims()[-2] != kUnknown;
-    if (!is_known) given = std::make_shared<const SquareMatricesOp>()->apply(std::span(&given, 1), x.where()).output();
-    return GraphMatrices::matrix_power(given, n);
+    return GraphMatrices::matrix_power(checked_shapes(std::make_shared<const SquareMatricesOp>(), std::span(&given, 1), x.where()), n);
   }, x);
 }
 Variable expm(const Operand& x) {
@@ -104,9 +94,10 @@ Variable expm(const Operand& x) {
 LeastSquares lstsq(const Operand& a, const Operand& b, std::optional<double> rcond) {
   const BuiltAt here(a.where());
   return asked("lstsq", [&]() -> LeastSquares {
-    const Variable x = given_variable(a), y = given_variable(b);
+    const Variable x = given_variable(a), right = given_variable(b);
+    require_system(x, right, x.dims(), right.dims());
+    const Variable operands[] = {right, x}, y = checked_shapes(std::make_shared<const RightSideOp>(), operands, a.where());
     const DType common = result_type(std::vector<Promotable>{{x.dtype()}, {y.dtype()}}), dtype = computed_dtype(common), shown = is_floating(common) ? common : dtype;
-    require_system(x, y, x.dims(), y.dims());
     const Variable wide = OfVariables::converted(x, dtype);
     const double least = least_share(x.dims(), dtype, rcond);
     const auto parts = GraphMatrices::lstsq(wide, OfVariables::converted(y, dtype), pinv(wide, least), svd(wide, false).values, least);

@@ -9,6 +9,7 @@
 #include <damo/dtype.hpp>
 #include <damo/error.hpp>
 #include <damo/shape.hpp>
+#include "ops/decompositions/decomposition.hpp"
 
 namespace damo {
 
@@ -20,11 +21,7 @@ template <class Value>
 void require_system(const Value& a, const Value& b, const Shape& a_dims, const Shape& b_dims) {
   if (a.rank() < 2) throw ShapeError("lstsq: a is no matrix: " + describe(a), "give it two axes or more");
   if (b.rank() < 1) throw ShapeError("lstsq: the right side has no axes: " + describe(b), "give it as many rows as the matrix");
-  const std::int64_t rows = a_dims[-2], right = b_dims[b_dims.rank() == 1 ? -1 : -2];
-  if (rows != right && rows != kUnknown && right != kUnknown) {
-    throw ShapeError("lstsq: the matrix has " + std::to_string(rows) + " rows, the right side " + std::to_string(right) + ": " + to_string(a_dims) + ", " + to_string(b_dims),
-                     "give both as many rows; a right side with one axis is a vector");
-  }
+  require_rows("lstsq", a_dims, b_dims);
 }
 
 template <class World>

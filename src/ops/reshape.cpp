@@ -86,6 +86,7 @@ class BroadcastToOp final : public GivenShapeOp {
   std::string name() const override { return "broadcast_to"; }
   Layout view_layout(const Apply&, std::span<const Layout> inputs) const override {
     const ViewLayout view = broadcast_layout({inputs[0].shape, inputs[0].strides, inputs[0].offset}, given());
+    static_cast<void>(view.shape.size());  // throws for one that is too large, as where shapes are known sooner
     return {view.shape, view.strides, view.offset};
   }
   Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {

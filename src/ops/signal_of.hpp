@@ -15,6 +15,22 @@
 
 namespace damo {
 
+/// Throws ShapeError unless both are vectors with elements, as far as dims tell.
+inline void require_convolved(const Shape& x, const Shape& w) {
+  for (const Shape* operand : {&x, &w}) {
+    if (operand->rank() != 1) throw ShapeError("convolve: an operand has " + std::to_string(operand->rank()) + " axes, not 1", "flatten it");
+    if ((*operand)[0] == 0) throw ShapeError("convolve: an operand has no elements", "give it some, or leave it out for empty arrays");
+  }
+}
+
+/// Throws ShapeError unless theta has an affine map for each picture of x, as far as dims tell.
+inline void require_transformed(const Shape& x, const Shape& theta) {
+  const auto may_be = [](std::int64_t extent, std::int64_t wanted) { return extent == kUnknown || wanted == kUnknown || extent == wanted; };
+  const bool fits = x.rank() == 4 && theta.rank() == 3 && may_be(theta[0], x[0]) && may_be(theta[1], 2) && may_be(theta[2], 3);
+  if (!fits) throw ShapeError("spatial_transformer: x of shape " + to_string(x) + " and theta of shape " + to_string(theta) + " do not fit", "x is (n, channels, height, width), theta (n, 2, 3)");
+  if (x[2] == 0 || x[3] == 0) throw ShapeError("spatial_transformer: pictures of shape " + to_string(x) + " have no elements", "leave them out");
+}
+
 template <class World>
 struct SignalOf {
   using Value = typename World::Value;
@@ -27,10 +43,7 @@ struct SignalOf {
   }
 
   static Value convolve(const Value& given, const Value& window, ConvolveMode mode) {
-    for (const Value* x : {&given, &window}) {
-      if (World::dims(*x).rank() != 1) throw ShapeError("convolve: an operand has " + std::to_string(World::dims(*x).rank()) + " axes, not 1", "flatten it");
-      if (World::dims(*x)[0] == 0) throw ShapeError("convolve: an operand has no elements", "give it some, or leave it out for empty arrays");
-    }
+    require_convolved(World::dims(given), World::dims(window));
     const DType dtype = result_type(std::vector<Promotable>{{given.dtype()}, {window.dtype()}}), inner = dtype == bool_ ? int64 : dtype;
     Value x = World::converted(given, inner), w = World::converted(window, inner);
     const std::int64_t m = World::dims(x)[0], n = World::dims(w)[0];
@@ -104,11 +117,7 @@ struct SignalOf {
   }
 
   static Value spatial_transformer(const Value& x, const Value& theta, std::int64_t height, std::int64_t width) {
-    const Shape &of_x = World::dims(x), &of_theta = World::dims(theta);
-    const auto may_be = [](std::int64_t extent, std::int64_t wanted) { return extent == kUnknown || wanted == kUnknown || extent == wanted; };
-    if (of_x.rank() != 4 || of_theta.rank() != 3 || !may_be(of_theta[0], of_x[0]) || !may_be(of_theta[1], 2) || !may_be(of_theta[2], 3)) {
-      throw ShapeError("spatial_transformer: x " + describe(x) + " and theta " + describe(theta) + " do not fit", "x is (n, channels, height, width), theta (n, 2, 3)");
-    }
+    require_transformed(World::dims(x), World::dims(theta));
     if (!is_floating(x.dtype()) || !is_floating(theta.dtype())) throw TypeError("spatial_transformer takes floating dtypes, not " + std::string(name((is_floating(x.dtype()) ? theta : x).dtype())), "cast(x, float32)");
     if (height < 1 || width < 1) throw OptionError("spatial_transformer: the result has " + std::to_string(height) + " x " + std::to_string(width) + " elements", "both extents are 1 or more");
     const DType dtype = x.dtype() == float64 || theta.dtype() == float64 ? float64 : float32;

@@ -13,6 +13,7 @@
 #include <damo/thunk.hpp>
 #include "graph/user_line.hpp"
 #include "ops/both_worlds.hpp"
+#include "ops/checked_shapes_op.hpp"
 #include "ops/statistics_of.hpp"
 #include "ops/statistics_bins.hpp"
 
@@ -47,9 +48,21 @@ class BinsOp final : public Op {
   std::int64_t min_length_;
 };
 
-Variable counted(const Variable& x, const Variable& weights, std::int64_t min_length, SourceLine line) {
+class WeightsOp final : public CheckedShapesOp {
+ public:
+  std::string name() const override { return "weights"; }
+  void require(std::span<const Shape> shapes) const override { check_weights(shapes[1], shapes[0]); }
+};
+
+class ActualLabelsOp final : public CheckedShapesOp {
+ public:
+  std::string name() const override { return "actual_labels"; }
+  void require(std::span<const Shape> shapes) const override { require_as_many_labels(shapes[0], shapes[1]); }
+};
+
+Variable counted(const Variable& x, const Variable& given_weights, std::int64_t min_length, SourceLine line) {
   check_bins(x.dtype(), x.rank(), min_length);
-  if (weights) check_weights(x.dims(), weights.dims());
+  const Variable operands[] = {given_weights, x}, weights = given_weights ? checked_shapes(std::make_shared<const WeightsOp>(), operands, line) : Variable();
   const Variable positions = OfVariables::converted(x, int64);
   const Variable range[] = {min(concatenate({positions, OfVariables::numbers({0}, x)})), max(concatenate({positions, OfVariables::numbers({-1}, x)}))};
   const DType dtype = !weights ? int64 : is_floating(weights.dtype()) ? weights.dtype() : float64;
@@ -86,7 +99,10 @@ Unique unique(const Operand& x) {
 }
 ConfusionMatrix confusion_matrix(const Operand& actual, const Operand& predicted) {
   const BuiltAt here(actual.where());
-  const auto [matrix, labels] = asked("confusion_matrix", [&] { return GraphStatistics::confusion_matrix(given_variable(actual), given_variable(predicted)); }, actual, predicted);
+  const auto [matrix, labels] = asked("confusion_matrix", [&] {
+    const Variable operands[] = {given_variable(actual), given_variable(predicted)};
+    return GraphStatistics::confusion_matrix(checked_shapes(std::make_shared<const ActualLabelsOp>(), operands, actual.where()), operands[1]);
+  }, actual, predicted);
   return {matrix, labels};
 }
 

@@ -12,6 +12,12 @@
 
 namespace damo {
 
+/// Throws ShapeError for vectors of which one is longer, as far as dims tell.
+inline void require_as_many_labels(const Shape& actual, const Shape& predicted) {
+  if (actual.rank() != 1 || predicted.rank() != 1 || actual[0] == predicted[0] || actual[0] == kUnknown || predicted[0] == kUnknown) return;
+  throw ShapeError("confusion_matrix: " + std::to_string(actual[0]) + " actual labels, " + std::to_string(predicted[0]) + " predicted ones", "give each sample both");
+}
+
 template <class World>
 struct StatisticsOf {
   using Value = typename World::Value;
@@ -77,10 +83,7 @@ struct StatisticsOf {
       if (World::dims(*labels).rank() != 1) throw ShapeError("confusion_matrix: labels have " + std::to_string(World::dims(*labels).rank()) + " axes, not 1", "flatten them");
       if (is_floating(labels->dtype())) throw TypeError("confusion_matrix: labels are integers or bools, not " + std::string(name(labels->dtype())), "cast them");
     }
-    const std::int64_t count = World::dims(actual)[0], other = World::dims(predicted)[0];
-    if (count != other && count != kUnknown && other != kUnknown) {
-      throw ShapeError("confusion_matrix: " + std::to_string(count) + " actual labels, " + std::to_string(other) + " predicted ones", "give each sample both");
-    }
+    require_as_many_labels(World::dims(actual), World::dims(predicted));
     const Value both = concatenate({actual, predicted}), labels = unique(both).values;
     const auto marks = [&](const Value& x) { return World::converted(eq(expand_dims(x, 1), labels), int64); };
     return {dot(transposed(marks(actual)), marks(predicted)), labels};

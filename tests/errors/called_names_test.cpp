@@ -1,5 +1,7 @@
 // Errors name the function that was called, not one that it is made of, with the operands and the line of the call; a bad axis is told in one wording everywhere.
 #include <functional>
+#include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -156,6 +158,63 @@ TEST(CalledNames, AreThoseOfFunctionsOfVariablesThatAreMadeOfOthers) {
   for (const auto& [begin, mistake] : mistakes) {
     EXPECT_THAT(error_of<UserError>(mistake), AllOf(StartsWith(begin), HasSubstr("\n  " + begin.substr(0, begin.find(':')) + " built at "), HasSubstr("called_names_test.cpp:")));
   }
+}
+
+struct AtTheCall {
+  std::string begin;
+  std::function<Variable(const std::vector<Variable>&)> of_variables;
+  std::function<void(const std::vector<Array>&)> of_arrays;
+  std::vector<TensorType> operands;
+};
+
+#define DAMO_AT_THE_CALL(begin, call, ...) \
+  AtTheCall { begin, [](const std::vector<Variable>& x) -> Variable { return call; }, [](const std::vector<Array>& x) { static_cast<void>(call); }, {__VA_ARGS__} }
+
+TEST(CalledNames, AreThoseOfWhatIsMadeOfOthersWhereShapesShowAtTheCallAlone) {
+  const TensorType k{float32, {3, 4}}, l{float32, {3, 5}}, i{int64, {3}}, none{float32, {0}}, lines{float32, {3, 0}}, pictures{float32, {2, 3, 4, 4}}, square{float32, {3, 3}};
+  const AtTheCall all[] = {
+      DAMO_AT_THE_CALL("stack: (3, 5) is another shape than (3, 4)", stack({x[0], x[1]}), k, l), DAMO_AT_THE_CALL("stack: (3, 5) is another shape than (3, 4)", stack({x[0], x[1]}, -1), k, l),
+      DAMO_AT_THE_CALL("stack: (3, 5) is another shape than (3, 4)", tanh(stack({x[0], x[1]}, 1)), k, l), DAMO_AT_THE_CALL("concatenate: (3, 5) does not fit to (3, 4) along axis 0", concatenate({x[0], x[1]}), k, l),
+      DAMO_AT_THE_CALL("split: the parts have 5 elements along axis 1, x has 4", split(x[0], Sizes{2, 3}, 1)[0], k), DAMO_AT_THE_CALL("einsum: ", einsum("ii->i", {x[0]}), k), DAMO_AT_THE_CALL("einsum: ", einsum("i,i->i", {x[0], x[1]}), i, none),
+      DAMO_AT_THE_CALL("choose: cannot broadcast (3,", choose(x[0], {x[1], x[2]}), {int64, {3, 4}}, k, l), DAMO_AT_THE_CALL("allclose: cannot broadcast (3, 4)", allclose(x[0], x[1]), k, l),
+      DAMO_AT_THE_CALL("cholesky_solve: the matrix has 3 rows, the right side 5: (3, 3), (5, 4)", cholesky_solve(x[0], x[1]), square, {float32, {5, 4}}), DAMO_AT_THE_CALL("solve: the matrix has 3 rows, the right side 0: (3, 3), (0,)", solve(x[0], x[1]), square, none),
+      DAMO_AT_THE_CALL("lstsq: the matrix has 3 rows, the right side 0: (3, 4), (0,)", lstsq(x[0], x[1]).solution, k, none), DAMO_AT_THE_CALL("softmax: there is no element to choose", softmax(x[0]), lines), DAMO_AT_THE_CALL("log_softmax: there is no element to choose", log_softmax(x[0]), lines),
+      DAMO_AT_THE_CALL("cross_entropy: ", cross_entropy(x[0], x[1]), k, l), DAMO_AT_THE_CALL("sigmoid_cross_entropy: cannot broadcast (3, 4) with (3, 5)", sigmoid_cross_entropy(x[0], x[1]), k, l), DAMO_AT_THE_CALL("ptp: there is no element to choose", ptp(x[0]), none),
+      DAMO_AT_THE_CALL("norm: there is no element to choose", norm(x[0], {}, NormOptions{.ord = std::numeric_limits<double>::infinity()}), none), DAMO_AT_THE_CALL("max_and_argmax: there is no element to choose", max_and_argmax(x[0]).values, none),
+      DAMO_AT_THE_CALL("convolve: an operand has no elements", convolve(x[0], x[1]), {float32, {3}}, none), DAMO_AT_THE_CALL("spatial_transformer: x of shape (2, 3, 4, 4) and theta of shape (2, 3, 3) do not fit", spatial_transformer(x[0], x[1], 4, 4), pictures, {float32, {2, 3, 3}}),
+      DAMO_AT_THE_CALL("bincount: weights of shape (0,) for x of shape (3,)", bincount(x[0], x[1]), i, none), DAMO_AT_THE_CALL("confusion_matrix: 3 actual labels, 5 predicted ones", confusion_matrix(x[0], x[1]).matrix, i, {int64, {5}}),
+      DAMO_AT_THE_CALL("matrix_power: matrices of ", matrix_power(x[0], 2), k), DAMO_AT_THE_CALL("tile: shape (1, 3, 4611686018427387904, 4) has more than 2^63 elements", tile(x[0], {1, std::int64_t{1} << 62}), k)};
+  const Device null("null");
+  for (const AtTheCall& f : all) {
+    const std::string name = f.begin.substr(0, f.begin.find(':'));
+    std::vector<Variable> inputs;
+    std::vector<Array> arrays;
+    for (const TensorType& type : f.operands) {
+      inputs.push_back(input({type.dtype, Shape::filled(type.rank(), kUnknown)}, "x" + std::to_string(inputs.size())));
+      arrays.push_back(Array::zeros(type.dims, type.dtype, null));
+    }
+    for (const bool fuse : {true, false}) {
+      const Function call = function(inputs, {f.of_variables(inputs)}, {.fuse = fuse, .device = null});
+      EXPECT_THAT(error_of<UserError>([&] { call.call(std::span<const Array>(arrays)); }), AllOf(StartsWith(f.begin), HasSubstr("\n  x0 " + to_string(f.operands[0])), HasSubstr(name + " built at "), HasSubstr("called_names_test.cpp:")));
+    }
+    EXPECT_THAT(error_of<UserError>([&] { f.of_arrays(arrays); }), AllOf(StartsWith(f.begin), HasSubstr("\n  " + to_string(f.operands[0])))) << name;
+  }
+}
+
+TEST(CalledNames, OfTheStepOfALoopAreThoseOfTheFunctionThatTheStepCalls) {
+  const Variable xs = matrix("xs"), v = vector("v");
+  const Device null("null");
+  const Function f = function({xs, v}, {scan({.sequences = {xs}}, [&](const Variable& x) { return stack({x, v}); })}, {.device = null});
+  EXPECT_THAT(error_of<ShapeError>([&] { f(Array::zeros({2, 3}, float32, null), Array::zeros({4}, float32, null)); }), AllOf(StartsWith("stack: (4,) is another shape than (3,)"), HasSubstr("stack built at"), HasSubstr("called_names_test.cpp:")));
+}
+
+/// The name is the node's, not the op's.
+TEST(CalledNames, DoNotKeepEqualNodesApart) {
+  const Variable x = vector("x");
+  const Function f = function({x}, {ptp(x), max(x)}, {.fuse = false, .device = Device("null")});
+  int maxima = 0;
+  for (NodeId node : f.graph().nodes()) maxima += f.graph().op(node).name() == "max" ? 1 : 0;
+  EXPECT_EQ(maxima, 1);
 }
 
 class CalledNamesOnEachDevice : public testing::OnEachDevice {};

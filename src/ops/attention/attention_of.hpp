@@ -29,6 +29,9 @@ struct AttentionOf {
                            std::to_string(groups) + " and " + extent_text(v[-3]),
                        "take as many heads of key and value");
     }
+    const auto differ = [](std::int64_t a, std::int64_t b) { return a != b && a != kUnknown && b != kUnknown; };
+    if (differ(features, k[-1])) throw ShapeError("attention: the query has " + std::to_string(features) + " features, the key " + std::to_string(k[-1]), "give both as many");
+    if (differ(k[-2], v[-2])) throw ShapeError("attention: there are " + std::to_string(k[-2]) + " keys and " + std::to_string(v[-2]) + " values", "give each key a value");
     return {.causal = causal, .scale = scale ? *scale : 1 / std::sqrt(static_cast<double>(features))};
   }
 

@@ -292,6 +292,13 @@ class Computation {
 const char* Decomposition::name() const { return facts(kind).name; }
 int Decomposition::input_count() const { return facts(kind).inputs; }
 
+void require_rows(const std::string& user, const Shape& matrix, const Shape& right) {
+  const std::int64_t rows = matrix[-2], others = right[right.rank() == 1 ? -1 : -2];
+  if (rows == others || rows == kUnknown || others == kUnknown) return;
+  throw ShapeError(user + ": the matrix has " + std::to_string(rows) + " rows, the right side " + std::to_string(others) + ": " + to_string(matrix) + ", " + to_string(right),
+                   "give both as many rows; a right side with one axis is a vector");
+}
+
 std::vector<Shape> Decomposition::shapes(std::span<const Shape> inputs) const {
   const Shape& x = inputs[0];
   std::int64_t m = x[-2], n = x[-1];
@@ -310,10 +317,7 @@ std::vector<Shape> Decomposition::shapes(std::span<const Shape> inputs) const {
     case kSolve:
     case kSolveTriangular: {
       const Shape& b = inputs[1];
-      if (b[-2] != n && b[-2] != kUnknown && n != kUnknown) {
-        throw ShapeError(std::string(name()) + ": the matrix has " + std::to_string(n) + " rows, the right side " + std::to_string(b[-2]) + ": " + to_string(x) + ", " + to_string(b),
-                         "give both as many rows; a right side with one axis is a vector");
-      }
+      require_rows(name(), x, b);
       const Shape both[] = {batches, batches_of(b)};
       return {joined(broadcast_shapes(both), {n == kUnknown ? b[-2] : n, b[-1]})};
     }

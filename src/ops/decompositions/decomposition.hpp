@@ -50,4 +50,7 @@ struct Decomposition {
   std::size_t workspace_bytes(Backend& backend, DType dtype, std::span<const Shape> inputs, std::span<const Shape> outputs) const;
 };
 
+/// Throws ShapeError unless the right side, of one axis or more, has as many rows as the matrix, as far as both are known.
+void require_rows(const std::string& user, const Shape& matrix, const Shape& right);
+
 }  // namespace damo

@@ -12,6 +12,7 @@
 #include "ops/diagonal.hpp"
 #include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
+#include "ops/right_side_op.hpp"
 
 namespace damo {
 namespace {
@@ -27,6 +28,10 @@ struct GraphWorld {
   Variable cast(const Variable& v, DType dtype) const { return damo::cast(at(v), dtype); }
   Variable view(const Variable& v, const std::vector<int>& pattern) const { return dimshuffle(at(v), pattern); }
   std::vector<Variable> apply(const Decomposition& what, const std::vector<Variable>& values) const { return decompose(what, values, line); }
+  Variable right_side(const char*, const Variable& b, const Variable& a) const {
+    const Variable operands[] = {b, a};
+    return checked_shapes(std::make_shared<const RightSideOp>(), operands, line);
+  }
   Variable multiply(const Variable& v, const Variable& w) const { return mul(at(v), at(w)); }
   Variable matmul(const Variable& v, const Variable& w) const { return damo::matmul(at(v), at(w)); }
   Variable triangle(const Variable& v, std::int64_t diagonal, bool lower) const {

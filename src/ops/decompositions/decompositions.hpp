@@ -5,6 +5,7 @@
 //   cast(v, dtype)  view(v, pattern)       dimshuffle: axes in another order, kNewAxis for a new one of extent 1; -2 leaves nothing out
 //   apply(decomposition, values)           its results, raw
 //   triangle(v, diagonal, lower)           tril and triu
+//   right_side(name, b, a)                 b, which has as many rows as a has, or that is told of the function of that name
 //   multiply(v, w)  matmul(v, w)           broadcasting
 //   with_ones(v)                           1 on the diagonal of what has 0 there
 //   inverted(values, rcond)                1 / value, or 0 up to rcond times the greatest
@@ -121,7 +122,7 @@ class Decompositions {
     if (world_.dims(b).rank() == 0) throw ShapeError(std::string(what.name()) + ": the right side has no axes: " + world_.describe(b), "give it as many rows as the matrix");
     const DType common = result_type(std::vector<Promotable>{{world_.dtype_of(a)}, {world_.dtype_of(b)}}), dtype = computed_in(common);
     const bool is_vector = world_.dims(b).rank() == 1;
-    const Value column = is_vector ? new_axis(b, -1) : b;
+    const Value column = is_vector ? new_axis(world_.right_side(what.name(), b, a), -1) : b;
     const int rank = std::max(world_.dims(a).rank(), world_.dims(column).rank());
     Value result = run(what, {with_rank(in(a, dtype), rank), with_rank(in(column, dtype), rank)})[0];
     if (is_vector) {

@@ -8,7 +8,7 @@ namespace damo {
 
 Array choose(const Array& which, std::span<const Array> choices) {
   for (const Array& choice : choices) given_array("choose", choice);
-  return asked_at_once("choose", [&] { return ChooseOf<OfArrays>::choose(given_array("choose", which), choices); }, which);
+  return asked_at_once("choose", [&] { return ChooseOf<OfArrays>::choose(given_array("choose", which), choices); }, which, choices);
 }
 
 std::vector<Array> meshgrid(std::span<const Array> vectors, std::string_view indexing) {

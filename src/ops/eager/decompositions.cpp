@@ -31,6 +31,10 @@ struct FactoredArrays {
     what.compute(values, results, numbers);
     return results;
   }
+  const Array& right_side(const char* name, const Array& b, const Array& a) const {
+    require_rows(name, a.shape(), b.shape());
+    return b;
+  }
   Array multiply(const Array& v, const Array& w) const { return mul(v, w); }
   Array matmul(const Array& v, const Array& w) const { return damo::matmul(v, w); }
   Array triangle(const Array& v, std::int64_t diagonal, bool lower) const {
@@ -64,9 +68,11 @@ Decompositions<FactoredArrays> decompositions() { return Decompositions(Factored
 }  // namespace
 
 Array cholesky(const Array& x, bool lower) { return decompositions().cholesky(given("cholesky", x), lower); }
-Array solve(const Array& a, const Array& b) { return decompositions().solve(a, beside("solve", a, b)); }
+Array solve(const Array& a, const Array& b) {
+  return asked_at_once("solve", [&] { return decompositions().solve(a, beside("solve", a, b)); }, a, b);
+}
 Array solve_triangular(const Array& a, const Array& b, bool lower, bool transposed, bool unit_diagonal) {
-  return decompositions().solve_triangular(a, beside("solve_triangular", a, b), lower, transposed, unit_diagonal);
+  return asked_at_once("solve_triangular", [&] { return decompositions().solve_triangular(a, beside("solve_triangular", a, b), lower, transposed, unit_diagonal); }, a, b);
 }
 Array cholesky_solve(const Array& l, const Array& b) {
   return asked_at_once("cholesky_solve", [&] { return decompositions().cholesky_solve(l, beside("cholesky_solve", l, b)); }, l, b);

@@ -28,7 +28,9 @@ Array pade13(const Array& x) {
 Array kron(const Array& x, const Array& y) {
   return asked_at_once("kron", [&] { return EagerMatrices::kron(given_array("kron", x), given_array("kron", y)); }, x, y);
 }
-Array matrix_power(const Array& x, int n) { return contiguous(EagerMatrices::matrix_power(given_array("matrix_power", x), n)); }
+Array matrix_power(const Array& x, int n) {
+  return asked_at_once("matrix_power", [&] { return contiguous(EagerMatrices::matrix_power(given_array("matrix_power", x), n)); }, x);
+}
 
 Array expm(const Array& given) {
   EagerMatrices::require_square("expm", given_array("expm", given));

@@ -37,17 +37,21 @@ Array quantile(const Array& x, double q, std::optional<int> axis, bool keep) {
 }
 
 Array bincount(const Array& x, std::int64_t min_length) {
-  check_bins(given_array("bincount", x).dtype(), x.rank(), min_length);
-  const Array positions = OfArrays::converted(x, int64), bins = bins_of(positions, int64, min_length);
-  return positions.size() == 0 ? bins : inc_subtensor(bins, {positions}, 1);
+  return asked_at_once("bincount", [&] {
+    check_bins(given_array("bincount", x).dtype(), x.rank(), min_length);
+    const Array positions = OfArrays::converted(x, int64), bins = bins_of(positions, int64, min_length);
+    return positions.size() == 0 ? bins : inc_subtensor(bins, {positions}, 1);
+  }, x);
 }
 Array bincount(const Array& x, const Array& weights, std::int64_t min_length) {
-  check_bins(given_array("bincount", x).dtype(), x.rank(), min_length);
-  require_computed("bincount", given_array("bincount", weights).dtype());
-  const DType dtype = is_floating(given_array("bincount", weights).dtype()) ? weights.dtype() : float64;
-  check_weights(x.shape(), weights.shape());
-  const Array positions = OfArrays::converted(x, int64), bins = bins_of(positions, dtype, min_length);
-  return positions.size() == 0 ? bins : inc_subtensor(bins, {positions}, OfArrays::converted(weights, dtype));
+  return asked_at_once("bincount", [&] {
+    check_bins(given_array("bincount", x).dtype(), x.rank(), min_length);
+    require_computed("bincount", given_array("bincount", weights).dtype());
+    const DType dtype = is_floating(weights.dtype()) ? weights.dtype() : float64;
+    check_weights(x.shape(), weights.shape());
+    const Array positions = OfArrays::converted(x, int64), bins = bins_of(positions, dtype, min_length);
+    return positions.size() == 0 ? bins : inc_subtensor(bins, {positions}, OfArrays::converted(weights, dtype));
+  }, x, weights);
 }
 
 UniqueArrays unique(const Array& x) {
@@ -55,8 +59,9 @@ UniqueArrays unique(const Array& x) {
   return {parts.values, parts.positions, parts.inverse, parts.counts};
 }
 ConfusionMatrixArrays confusion_matrix(const Array& actual, const Array& predicted) {
-  given_array("confusion_matrix", predicted);
-  const auto [matrix, labels] = EagerStatistics::confusion_matrix(given_array("confusion_matrix", actual), predicted);
+  const auto [matrix, labels] = asked_at_once("confusion_matrix", [&] {
+    return EagerStatistics::confusion_matrix(given_array("confusion_matrix", actual), given_array("confusion_matrix", predicted));
+  }, actual, predicted);
   return {matrix, labels};
 }
 

@@ -60,11 +60,12 @@ class Divider {
       const auto uses = graph_.uses(value);
       if (std::any_of(uses.begin(), uses.end(), [&](const Use& use) { return !moves(use.node); })) ends.push_back(value);
     }
+    const bool is_stack = static_cast<const ConcatenateOp&>(graph_.op(node_)).is_stack();
     for (ValueId end : ends) {
       std::vector<ValueId> parts;
       for (std::size_t part = 0; part < division_.extents.size(); ++part) parts.push_back(part_of(end, part));
       const int axis = graph_.type(end).rank() - division_.from_last;
-      const NodeId together = graph_.add(std::make_shared<const ConcatenateOp>(axis), parts, graph_.where(node_));
+      const NodeId together = graph_.add(std::make_shared<const ConcatenateOp>(axis, is_stack), parts, graph_.where(node_));
       graph_.replace(end, graph_.outputs(together)[0]);
     }
     gone_.insert(moved_.begin(), moved_.end());
