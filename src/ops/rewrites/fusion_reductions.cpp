@@ -8,6 +8,7 @@
 #include <damo/kernel_op.hpp>
 #include "ops/lower.hpp"
 #include "ops/reduce_op.hpp"
+#include "runtime/kernel/dialect.hpp"
 #include "runtime/kernel/passes.hpp"
 
 namespace damo {
@@ -15,7 +16,6 @@ namespace {
 
 constexpr int kMostReads = 64;  // that are looked at before a group stays on its level
 constexpr std::int64_t kOneRow = 16384;  // elements of the only row that one block, or one thread of a CPU, goes through again and again
-constexpr std::int64_t kLongRow = std::int64_t{1} << 20;  // of the only row, through which a kernel goes each pass on a device of any kind (tests/runtime/cpu/reducing_layouts_test.cpp, likewise cuda)
 constexpr std::size_t kMostOfALongRow = 256;  // nodes of a group whose arrays are counted: each edge asks anew
 
 /// Axes, those of extent 1 last: what broadcasts to a shape has fewer.

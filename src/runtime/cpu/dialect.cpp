@@ -197,7 +197,7 @@ class CpuDialect final : public Dialect {
   /// stored element by element there is nothing to keep.
   bool prefers_passes(const KernelSpec& spec, const Geometry& geometry, const Processors&) const override {
     const std::int64_t rows = geometry.count, length = geometry.reduced.count;
-    if (spec.scans() || rows * length < kManyTasks * kTask || joins_in_one_pass(spec)) return false;
+    if (spec.scans() || rows * length < kLongRow || joins_in_one_pass(spec)) return false;
     if (rows < kManyTasks) return true;
     Layout layout = classify_reducing(geometry);
     if (layout.form != Form::kColumns) return false;

@@ -42,6 +42,10 @@ struct ScheduleGuess {
   double microseconds = 0;
 };
 
+/// Elements of an only row that is gone through several times from which on every device prefers a kernel a pass (Dialect::prefers_passes): what forms kernels
+/// before a device is known counts on it (ops/rewrites/fusion_reductions.cpp).
+inline constexpr std::int64_t kLongRow = std::int64_t{1} << 20;
+
 class Dialect {
  public:
   virtual ~Dialect() = default;

@@ -27,7 +27,7 @@ TEST(CpuReducingLayouts, AKernelAPassWhereRowsAreFewOrColumnsAreNotHeldAndAreSto
   EXPECT_FALSE(is_split(soft, {512, 512}, 1)) << "all of it does";
   EXPECT_FALSE(is_split(soft, {4096, 4096}, 2)) << "rows are held";
   EXPECT_TRUE(is_split(soft, {16, 1048576}, 2)) << "few rows leave threads idle";
-  EXPECT_TRUE(is_split(soft, {1, 1 << 20}, 2)) << "fusion counts on it of one row so long (kLongRow, ops/rewrites/fusion_reductions.cpp)";
+  EXPECT_TRUE(is_split(soft, {1, kLongRow}, 2)) << "fusion counts on it of one row so long";
   KernelSpec sums = soft;  // of e^(x - max), which nothing stores
   sums.steps.pop_back();
   sums.stores = {4};

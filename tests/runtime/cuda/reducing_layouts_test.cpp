@@ -236,7 +236,7 @@ TEST(CudaReducingLayouts, HoldsTilesOfColumnsWhereABlockOrAClusterDoesAndElseTak
   for (const DType dtype : {float32, bfloat16}) {
     KernelSpec spec = softmax_in_steps();
     spec.inputs = spec.outputs = {dtype};
-    EXPECT_TRUE(cuda_dialect().prefers_passes(spec, geometry_of({1, 1 << 20}, 2, false), h100)) << "fusion counts on it of one row so long (kLongRow, ops/rewrites/fusion_reductions.cpp)";
+    EXPECT_TRUE(cuda_dialect().prefers_passes(spec, geometry_of({1, kLongRow}, 2, false), h100)) << "fusion counts on it of one row so long";
   }
 }
 
