@@ -5,29 +5,14 @@
 #include "ops/rows.hpp"
 
 namespace damo {
-namespace {
-
-enum class Place : std::size_t {
-#define DAMO_ROW1(row, ...) row,
-#define DAMO_ROW2 DAMO_ROW1
-#define DAMO_ROW3 DAMO_ROW1
-#include <damo/ops/rows.inc>
-#undef DAMO_ROW1
-#undef DAMO_ROW2
-#undef DAMO_ROW3
-};
-
-const ElementwiseRow& row_at(Place place) { return builtin_rows()[static_cast<std::size_t>(place)]; }
-
-}  // namespace
 
 #define DAMO_ROW1(row, ...) \
-  Array row(const ArrayOperand& x) { return apply_elementwise(row_at(Place::row), {x}); }
+  Array row(const ArrayOperand& x) { return apply_elementwise(builtin_row(BuiltinRow::row), {x}); }
 #define DAMO_ROW2(row, ...) \
-  Array row(const ArrayOperand& x, const ArrayOperand& y) { return apply_elementwise(row_at(Place::row), {x, y}); }
+  Array row(const ArrayOperand& x, const ArrayOperand& y) { return apply_elementwise(builtin_row(BuiltinRow::row), {x, y}); }
 #define DAMO_ROW3(row, ...)                                                        \
   Array row(const ArrayOperand& x, const ArrayOperand& y, const ArrayOperand& z) { \
-    return apply_elementwise(row_at(Place::row), {x, y, z});                       \
+    return apply_elementwise(builtin_row(BuiltinRow::row), {x, y, z});             \
   }
 #include <damo/ops/rows.inc>
 #undef DAMO_ROW1
@@ -36,18 +21,18 @@ const ElementwiseRow& row_at(Place place) { return builtin_rows()[static_cast<st
 
 namespace {
 
-const Array& in_place(Place place, const Array& x, const ArrayOperand& y) {
-  apply_elementwise(row_at(place), {x, y}, x);
+const Array& in_place(BuiltinRow row, const Array& x, const ArrayOperand& y) {
+  apply_elementwise(builtin_row(row), {x, y}, x);
   return x;
 }
 
 }  // namespace
 
-const Array& operator+=(const Array& x, const ArrayOperand& y) { return in_place(Place::add, x, y); }
-const Array& operator-=(const Array& x, const ArrayOperand& y) { return in_place(Place::sub, x, y); }
-const Array& operator*=(const Array& x, const ArrayOperand& y) { return in_place(Place::mul, x, y); }
-const Array& operator/=(const Array& x, const ArrayOperand& y) { return in_place(Place::true_div, x, y); }
-const Array& operator%=(const Array& x, const ArrayOperand& y) { return in_place(Place::mod, x, y); }
+const Array& operator+=(const Array& x, const ArrayOperand& y) { return in_place(BuiltinRow::add, x, y); }
+const Array& operator-=(const Array& x, const ArrayOperand& y) { return in_place(BuiltinRow::sub, x, y); }
+const Array& operator*=(const Array& x, const ArrayOperand& y) { return in_place(BuiltinRow::mul, x, y); }
+const Array& operator/=(const Array& x, const ArrayOperand& y) { return in_place(BuiltinRow::true_div, x, y); }
+const Array& operator%=(const Array& x, const ArrayOperand& y) { return in_place(BuiltinRow::mod, x, y); }
 
 Array astype(const Array& x, DType dtype) {
   if (!x) throw TypeError("astype: the Array is empty", "check the Array with if (array)");
