@@ -29,13 +29,14 @@ void append_file(std::string& to, std::string_view name) {
 
 std::string compose_generated(bool draws, bool gammas) {
   std::string text;
+  append_file(text, "number_types.h");
   append_file(text, "core.h");
   append_file(text, "math.h");
   append_file(text, "convert.h");
   append_file(text, "float8.h");
   for (const PreludeFile* file = prelude_files; file->name; ++file) {
     const std::string_view name = file->name;
-    if (name != "core.h" && name != "math.h" && name != "convert.h" && name != "float8.h" && (draws || name != "random.h") && (gammas || name != "gamma.h") && !name.starts_with("cuda_")) append_code(text, file->text);
+    if (name != "number_types.h" && name != "core.h" && name != "math.h" && name != "convert.h" && name != "float8.h" && (draws || name != "random.h") && (gammas || name != "gamma.h") && !name.starts_with("cuda_")) append_code(text, file->text);
   }
   return text;
 }
@@ -53,6 +54,7 @@ const std::string& cuda_c_prelude() {
     std::string code;
     append_file(code, "cuda_types.h");
     append_file(code, "cuda_c.h");
+    append_file(code, "cuda_strided.h");
     append_file(code, "cuda_constants.h");
     return code;
   }();

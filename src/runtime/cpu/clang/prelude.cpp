@@ -180,7 +180,7 @@ std::string math_includes(const std::string* source, bool cuda) {
 }  // namespace
 
 std::string umbrella_header(bool cuda, const std::string* source) {
-  std::string text = include("core.h") + math_includes(source, cuda);
+  std::string text = include("number_types.h") + include("core.h") + math_includes(source, cuda);
   if (!cuda || !source || wants(*source, "elementwise.h")) text += include("convert.h") + include("float8.h") + include("elementwise.h") + include("ordinals.h") + include("random.h");
   if (!cuda) return text + include("strips.h");
   // So far it is written as plain C++: in CUDA C the pragma makes device functions of it.

@@ -1,19 +1,8 @@
-// The types of generated CUDA kernels, under the names that the CPU's prelude has too. For NVRTC (-minimal
+// The types of generated CUDA kernels behind number_types.h, under the names that the CPU's prelude has too. For NVRTC (-minimal
 // -default-device), so it includes nothing and every function is a device function.
 #pragma once
 
 namespace damo {
-
-using i8 = signed char;
-using i16 = short;
-using i32 = int;
-using i64 = long;
-using u8 = unsigned char;
-using u16 = unsigned short;
-using u32 = unsigned int;
-using u64 = unsigned long;
-using f32 = float;
-using f64 = double;
 
 // IEEE binary16: storage of 16 bits, every operation in float.
 struct half {

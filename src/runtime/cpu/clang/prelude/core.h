@@ -1,19 +1,8 @@
-// Embedded text, first in every translation unit for the CPU: no include, no system header.
+// Embedded text, first in every translation unit for the CPU but for number_types.h: no include, no system header.
 // Names live in namespace damo; generated code says "using namespace damo", CUDA C sees none of them unasked.
 #pragma once
 
 namespace damo {
-
-using i8 = signed char;
-using i16 = short;
-using i32 = int;
-using i64 = long;
-using u8 = unsigned char;
-using u16 = unsigned short;
-using u32 = unsigned int;
-using u64 = unsigned long;
-using f32 = float;
-using f64 = double;
 
 // The mirror of damo::cpu_backend::LaunchFrame (kernel_abi.hpp): same members, same order.
 struct LaunchFrame {
