@@ -60,7 +60,6 @@ constexpr int kWordsAhead = 80;                            // registers of such 
 constexpr int kBytesFetched = 8;                           // at least: smaller pieces of a row take more instructions to ask for than they spare
 constexpr int kOwnRegistersAcross = 16;         // as kOwnRegisters, of a block that goes over many rows: what 64 of them spill once a row costs less than a block fewer
 constexpr std::int64_t kRowsHeld = 256;         // that a block joins across, so that the error of a sum grows slowly
-constexpr std::int64_t kManyElements = std::int64_t{1} << 20;  // which few blocks read for longer than launches more take
 
 /// Words that the joins of one pass take, at most, of each element of a vector.
 int most_joined_words(const KernelSpec& spec) {
@@ -481,7 +480,7 @@ static int dearest_join(const KernelSpec& spec) {
 static bool meets_over_pieces(const Layout& layout) { return layout.whole && layout.form == Form::kRows && layout.beside > 0 && layout.cluster > 1; }
 
 bool prefers_cuda_passes(const KernelSpec& spec, const Geometry& geometry, const Processors& processors) {
-  if (spec.scans() || !goes_again(spec) || geometry.count * geometry.reduced.count < kManyElements) return false;
+  if (spec.scans() || !goes_again(spec) || geometry.count * geometry.reduced.count < kLongRow) return false;
   const Layout layout = classify_reducing(geometry);
   if (layout.form == Form::kRows && geometry.count * 2 < processors.count) return true;
   const Layout shared = share_cuda_rows(spec, layout, geometry, processors);
