@@ -48,6 +48,10 @@ std::vector<int> copies_first(const KernelSpec& spec, const Shape& space, std::s
     if (spec.is_ordinals(i)) continue;
     const int at = array++;
     if (!spec.is_output(i) && spec.is_value(i)) continue;
+    if (arrays[static_cast<std::size_t>(at)].taken) {  // found where it is, or else it is in order
+      reads_along = true;
+      continue;
+    }
     const Along along = lines.of(arrays[static_cast<std::size_t>(at)], spec.element_bytes(i));
     (spec.is_output(i) ? writes_along : reads_along) |= along == Along::kLine;
     if (!spec.is_output(i) && along == Along::kAcross) copied.push_back(at);

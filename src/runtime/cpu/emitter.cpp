@@ -5,6 +5,7 @@
 #include "runtime/kernel/argument_block.hpp"
 #include "runtime/kernel/body.hpp"
 #include "runtime/kernel/dialect.hpp"
+#include "runtime/kernel/slice_text.hpp"
 
 namespace damo {
 namespace {
@@ -170,6 +171,7 @@ std::string CpuEmitter::row_offset(int i) const {
                                                    : "c * " + s + "[" + last + "]";
   for (int axis = 0; axis + 1 < layout_.rank; ++axis)
     sum += " + c" + number(axis) + " * " + s + "[" + number(axis) + "]";
+  if (layout_.is_taken(i)) sum += " + " + slice_offset(i, layout_.rank - 1);
   return sum;
 }
 

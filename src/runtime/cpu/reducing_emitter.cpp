@@ -4,6 +4,7 @@
 
 #include "runtime/kernel/argument_block.hpp"
 #include "runtime/kernel/dialect.hpp"
+#include "runtime/kernel/slice_text.hpp"
 #include "runtime/kernel/users_text.hpp"
 
 namespace damo {
@@ -169,6 +170,7 @@ void CpuReducingEmitter::emit_row_start(const std::string& indent, const std::st
     if (!is_scalar(access(i)) && access(i) != Access::kEveryRow) {
       for (int axis = 0; axis < axes; ++axis) sum += " + c" + number(axis) + " * a.k" + n + "[" + number(axis) + "]";
       if (!column.empty()) sum += " + " + column_place(i, column);
+      if (layout_.is_taken(i)) sum += " + " + slice_offset(i, axes);
     }
     line(indent + pointer_type(i) + " r" + n + " = " + sum + ";");
     if (spec_.is_output(i) || passes_.is_element(i)) continue;

@@ -92,6 +92,7 @@ class CpuReducingEmitter {
   std::string head_of(int output) const;
   const Passes::Pass* asks_ahead() const;
   void declare_ahead(const std::string& indent);
+  void emit_slices_ahead(const std::string& indent);
   void emit_ahead(const std::string& indent, const std::string& before, const Passes::Pass& pass);
   void emit_stores(const std::string& indent, const std::string& count, const std::string& before, const Passes::Pass& pass);
   void emit_joins(const std::string& indent, const std::string& letter, bool in_lanes, const Passes::Pass& pass, bool are_first = false);

@@ -4,6 +4,7 @@
 
 #include "runtime/cpu/emitter.hpp"
 #include "runtime/cpu/reducing_emitter.hpp"
+#include "runtime/kernel/slice_text.hpp"
 
 namespace damo {
 namespace {
@@ -50,7 +51,9 @@ void CpuReducingEmitter::emit_ahead(const std::string& indent, const std::string
   }
   if (&pass != asks_ahead()) return;
   for (int input : passes_.all()[0].inputs) {
-    if (access(input) == Access::kRow && !spec_.is_ordinals(input)) line(indent + "  if (ahead) prefetch_strip(r" + number(input) + " + " + (has_bands() ? "band * " : "") + kept_step(input) + " + " + before + "j);");
+    if (access(input) != Access::kRow || spec_.is_ordinals(input)) continue;
+    const std::string row_ahead = layout_.is_taken(input) ? "n" + number(input) : "r" + number(input) + " + " + (has_bands() ? "band * " : "") + kept_step(input);
+    line(indent + "  if (ahead) prefetch_strip(" + row_ahead + " + " + before + "j);");
   }
 }
 
@@ -71,6 +74,25 @@ void CpuReducingEmitter::declare_ahead(const std::string& indent) {
     if (access(input) == Access::kRow && !spec_.is_ordinals(input)) bytes += itemsize(spec_.parameter_dtype(input));
   }
   line(indent + "const bool ahead = a.fast & 2 && a.length * " + number(static_cast<int>(bytes)) + " <= " + number(pass->keeps.empty() ? kRowAhead : kHeldRowAhead) + ";");
+  for (int input : passes_.all()[0].inputs) {
+    if (layout_.is_taken(input)) return emit_slices_ahead(indent);
+  }
+}
+
+/// n0, n1, ...: of arrays that are taken, where the row that is asked for ahead begins: at its own position.
+void CpuReducingEmitter::emit_slices_ahead(const std::string& indent) {
+  line(indent + "i64 rest_ahead = ahead && row + " + (has_bands() ? "band" : "1") + " < a.n ? row + " + (has_bands() ? "band" : "1") + " : row;");
+  for (int axis = layout_.rank - 1; axis >= 0; --axis) {
+    const std::string n = number(axis);
+    line(indent + "const i64 d" + n + " = " + (axis > 0 ? "rest_ahead % a.kept[" + n + "]; rest_ahead /= a.kept[" + n + "];" : "rest_ahead;"));
+  }
+  for (int input : passes_.all()[0].inputs) {
+    if (!layout_.is_taken(input)) continue;
+    const std::string n = number(input);
+    std::string sum = "a.p" + n + " + " + slice_offset(input, layout_.rank, {}, "d");
+    for (int axis = 0; axis < layout_.rank; ++axis) sum += " + d" + number(axis) + " * a.k" + n + "[" + number(axis) + "]";
+    line(indent + pointer_type(input) + " n" + n + " = " + sum + ";");
+  }
 }
 
 /// Whole cache lines of all outputs at a time.

@@ -4,6 +4,7 @@
 #include "runtime/kernel/argument_block.hpp"
 #include "runtime/kernel/body.hpp"
 #include "runtime/kernel/dialect.hpp"
+#include "runtime/kernel/slice_text.hpp"
 
 namespace damo {
 namespace {
@@ -147,7 +148,7 @@ std::string CudaEmitter::element(int i) const {
   switch (access(i)) {
     case Access::kDense: return pointer(i) + "[one]";
     case Access::kScalar: return pointer(i) + "[0]";
-    default: return pointer(i) + "[" + offset(i, true) + "]";
+    default: return pointer(i) + "[" + slice(i) + offset(i, true) + "]";
   }
 }
 
@@ -164,6 +165,9 @@ std::string CudaEmitter::offset(int i, bool with_last) const {
   }
   return sum.empty() ? "0" : sum;
 }
+
+/// Of an array that is taken: where the slice at hand lies in it, of which what follows is a place.
+std::string CudaEmitter::slice(int i) const { return layout_.is_taken(i) ? slice_offset(i, layout_.rank - 1, "offset") + " + " : ""; }
 
 /// c0 ... c(rank-1) of a position in the iteration.
 void CudaEmitter::emit_coordinates(const std::string& indent, const std::string& position) {
@@ -185,7 +189,7 @@ std::string CudaEmitter::vector_load(int i) const {
     case Access::kDense: return x + " = load<" + n + ">(" + pointer(i) + " + at);";
     case Access::kRow:
       if (spec_.is_ordinals(i)) return "for (int k = 0; k < " + n + "; ++k) " + x + ".e[k] = " + pointer(i) + "[" + offset(i, true) + " + k];";
-      return x + " = load_again<" + n + ">(" + pointer(i) + " + (" + offset(i, true) + "));";
+      return x + " = load_again<" + n + ">(" + pointer(i) + " + (" + slice(i) + offset(i, true) + "));";
     case Access::kRepeat: return "{ const " + stored(i) + " once = " + pointer(i) + "[" + offset(i, true) + "]; for (int k = 0; k < " + n + "; ++k) " + x + ".e[k] = once; }";
     default:
       return "for (int k = 0; k < " + n + "; ++k) " + x + ".e[k] = " + pointer(i) + "[" + offset(i, true) + " + k * a.s" + number(i) + "[" +

@@ -28,6 +28,7 @@ class CudaEmitter {
   void emit_tile_schedule();
   void emit_tile_position();
   std::string offset(int parameter, bool with_last) const;
+  std::string slice(int parameter) const;
   std::string element(int parameter) const;
   std::string vector_load(int parameter) const;
   std::string vector_store(int parameter) const;

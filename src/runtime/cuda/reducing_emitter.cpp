@@ -9,6 +9,7 @@
 #include "runtime/cuda/vector_text.hpp"
 #include "runtime/kernel/argument_block.hpp"
 #include "runtime/kernel/dialect.hpp"
+#include "runtime/kernel/slice_text.hpp"
 #include "runtime/kernel/users_text.hpp"
 
 namespace damo {
@@ -159,6 +160,7 @@ std::string CudaReducingEmitter::row_start(int i) const {
   std::string sum = "a.p" + n;
   if (!is_scalar(access(i)) && access(i) != Access::kEveryRow) {
     for (int axis = 0; axis < layout_.rank; ++axis) sum += " + c" + number(axis) + " * place(a.k" + n + "[" + number(axis) + "])";
+    if (layout_.is_taken(i)) sum += " + " + slice_offset(i, layout_.rank, "place");
   }
   return "  " + pointer_type(i) + "r" + n + " = " + sum + ";\n";
 }

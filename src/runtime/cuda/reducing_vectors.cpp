@@ -78,7 +78,7 @@ bool has_whole_vectors(const KernelSpec& spec, const Layout& layout, const Geome
     const Strides &along = rows ? geometry.reduced.strides[at] : geometry.strides[at], &across = rows ? geometry.strides[at] : geometry.reduced.strides[at];
     if (!divides(along, inner.rank() - 1, vector) || !divides(across, outer.rank(), vector)) return false;
   }
-  return true;
+  return std::all_of(geometry.taken.begin(), geometry.taken.end(), [&](const TakenAxes& taken) { return taken.apart % vector == 0; });
 }
 
 /// Elements of one access: as many as the widest of them leaves room for, of columns also as their values leave registers.

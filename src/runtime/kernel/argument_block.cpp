@@ -88,6 +88,7 @@ std::string reducing_fields(const KernelSpec& spec, const Layout& layout) {
   for (int i = 0; i < spec.parameter_count(); ++i) {
     const Access access = layout.access[static_cast<std::size_t>(i)];
     if (!is_scalar(access)) text += array_field("i64", "k" + std::to_string(i), layout.rank);
+    if (layout.is_taken(i)) text += array_field("i64", "of" + std::to_string(i), layout.rank);
     if (moves_along(access)) text += array_field("i64", "r" + std::to_string(i), layout.reduced_rank);
   }
   return text;
@@ -119,6 +120,7 @@ std::string argument_struct(const KernelSpec& spec, const Layout& layout) {
   const std::string index = layout.wide ? "i64" : "u32", stride = layout.wide ? "i64" : "i32";
   const bool reduces = layout.form != Form::kElements;
   std::string text = number_struct(spec) + "struct Arguments {\n" + pointer_fields(spec, layout) + (reduces ? "  void* scratch;\n" : "") + (spec.has_guards() ? "  u32* flag;\n" : "");
+  for (int i : layout.taken) text += "  const i64* positions" + std::to_string(i) + ";\n  i64 apart" + std::to_string(i) + ";\n";
   if (!spec.numbers.empty()) text += "  Numbers numbers;\n";
   if (reduces) return text + reducing_fields(spec, layout) + "  u32 fast;\n};\n";
   if (spec.loop) text += turn_fields(spec);
@@ -128,6 +130,7 @@ std::string argument_struct(const KernelSpec& spec, const Layout& layout) {
     if (!layout.wide) text += array_field("u32", "magic", layout.rank) + array_field("u32", "shift", layout.rank);
     for (int i = 0; i < spec.parameter_count(); ++i) {
       if (has_strides(layout.access[static_cast<std::size_t>(i)])) text += array_field(stride, "s" + std::to_string(i), layout.rank);
+      if (layout.is_taken(i)) text += array_field(stride, "of" + std::to_string(i), layout.rank);
     }
   }
   return text + "  u32 fast;\n};\n";
@@ -154,6 +157,18 @@ ArgumentBlock::ArgumentBlock(const KernelSpec& spec, const Layout& layout, const
   if (reduces) writer.put(std::uint64_t{0});
   guard_at_ = writer.bytes.size() / sizeof(std::uint64_t);
   if (spec.has_guards()) writer.put(std::uint64_t{0});
+  taken_ = layout.taken;
+  taken_at_ = writer.bytes.size() / sizeof(std::uint64_t);
+  std::vector<const TakenAxes*> taken(static_cast<std::size_t>(count), nullptr);
+  for (const TakenAxes& axes : geometry.taken) taken[static_cast<std::size_t>(axes.array)] = &axes;
+  for (int i : taken_) {
+    writer.put(std::uint64_t{0});
+    writer.put(taken[static_cast<std::size_t>(i)]->apart);
+  }
+  const auto put_positions = [&](int i) {
+    if (!layout.is_taken(i)) return;
+    for (std::int64_t stride : taken[static_cast<std::size_t>(i)]->kept) writer.index(stride);
+  };
   numbers_at_ = writer.bytes.size();
   for (const Scalar& number : spec.numbers) writer.number(number);
   if (!spec.numbers.empty()) writer.align(8);
@@ -166,6 +181,7 @@ ArgumentBlock::ArgumentBlock(const KernelSpec& spec, const Layout& layout, const
       const auto at = static_cast<std::size_t>(i);
       if (is_scalar(layout.access[at])) continue;
       for (std::int64_t stride : geometry.strides[at]) writer.index(stride);
+      put_positions(i);
       if (!moves_along(layout.access[at])) continue;
       for (std::int64_t stride : geometry.reduced.strides[at]) writer.index(stride);
     }
@@ -186,6 +202,7 @@ ArgumentBlock::ArgumentBlock(const KernelSpec& spec, const Layout& layout, const
     for (int i = 0; i < count; ++i) {
       if (!has_strides(layout.access[static_cast<std::size_t>(i)])) continue;
       for (std::int64_t stride : geometry.strides[static_cast<std::size_t>(i)]) writer.index(stride);
+      put_positions(i);
     }
     can_be_fast_ = geometry.extents[-1] % vector_width == 0;
   }
@@ -194,6 +211,7 @@ ArgumentBlock::ArgumentBlock(const KernelSpec& spec, const Layout& layout, const
     const Access access = layout.access[at];
     const bool moves_vectors = access == Access::kDense || access == Access::kRow || access == Access::kEveryRow;
     alignment_.push_back(moves_vectors ? static_cast<std::size_t>(vector_width) * itemsize(spec.parameter_dtype(i)) - 1 : 0);
+    if (taken[at] && !reduces) can_be_fast_ &= taken[at]->apart % vector_width == 0;
     if (access != Access::kRow || reduces) continue;  // those that reduce are laid out for vectors, or not (Layout::vector)
     for (int axis = 0; axis + 1 < geometry.extents.rank(); ++axis) can_be_fast_ &= geometry.strides[at][axis] % vector_width == 0;
   }

@@ -2,6 +2,8 @@
 //   pointers of all arrays, or in a pointer's place the element of one that is passed by value; of a spec with guarded outputs that of its flag; the spec's numbers; n; and unless the layout is flat: extents, magic numbers of division (32-bit indices only),
 //   strides of the arrays that are neither dense nor scalar; last the flags `fast`: 1 if every array meets the
 //   alignment that vector accesses need, and then 2 if the arrays are too large for the caches (Dialect::streams).
+// Of each array that is taken, before the numbers: the pointer to its positions (positions0) and how far slices lie apart (apart0), in elements; and behind its strides, or those along the kept axes,
+//   its positions' (of0).
 // Of a spec with turns (SerialLoop), before n: their number, and of each array that moves with them its stride (t0) and, if it is written, the first turn that
 //   is stored (b0), in 64 bits.
 // Of a kernel that reduces: behind the pointers that of the scratch memory; n, length, chunk, chunks, tile in 64 bits (n: rows);
@@ -41,6 +43,12 @@ class ArgumentBlock {
   void set_pointer(int parameter, const void* address) {
     pointers()[parameter] = reinterpret_cast<std::uintptr_t>(address);
   }
+  /// Of an array that is taken.
+  void set_positions(int parameter, const void* address) {
+    for (std::size_t i = 0; i < taken_.size(); ++i) {
+      if (taken_[i] == parameter) pointers()[taken_at_ + 2 * i] = reinterpret_cast<std::uintptr_t>(address);
+    }
+  }
   /// In the place of the spec's numbers, of the same dtypes.
   void set_numbers(std::span<const Scalar> numbers);
   /// Of a spec with turns.
@@ -70,7 +78,8 @@ class ArgumentBlock {
   std::uintptr_t* pointers() { return reinterpret_cast<std::uintptr_t*>(bytes_.data()); }
   std::vector<std::byte> bytes_;
   std::vector<std::uintptr_t> alignment_;  // a mask for each array
-  std::size_t guard_at_ = 0, numbers_at_ = 0, turns_at_ = 0, values_end_ = 0, flag_at_ = 0;
+  std::vector<int> taken_;                 // arrays
+  std::size_t guard_at_ = 0, taken_at_ = 0, numbers_at_ = 0, turns_at_ = 0, values_end_ = 0, flag_at_ = 0;
   std::uint32_t flags_ = 1;
   bool can_be_fast_ = true;
 };

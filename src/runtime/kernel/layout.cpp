@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstdlib>
 
+#include "runtime/array/array_layout.hpp"
+
 namespace damo {
 namespace {
 
@@ -92,7 +94,7 @@ std::string to_string(const Layout& layout) {
   if (layout.tile_axis >= 0) text += " tile" + std::to_string(layout.tile_axis);
   if (layout.tile_inner > 0) text += " last of " + std::to_string(layout.tile_inner);
   if (layout.tile_other > 0) text += " of " + std::to_string(layout.tile_other);
-  for (Access access : layout.access) text += std::string(" ") + names[static_cast<int>(access)];
+  for (std::size_t i = 0; i < layout.access.size(); ++i) text += (layout.is_taken(static_cast<int>(i)) ? " taken " : " ") + std::string(names[static_cast<int>(layout.access[i])]);
   if (layout.form == Form::kElements) return text;
   text += std::string(layout.form == Form::kRows ? ", rows" : ", columns") + " of r" + std::to_string(layout.reduced_rank) + ", " +
           std::to_string(layout.lanes) + " lanes of " + std::to_string(layout.items);
@@ -106,6 +108,13 @@ std::string to_string(const Layout& layout) {
   return text;
 }
 
+ByteRange range_of(const ArrayLayout& array, std::size_t item_bytes) {
+  ByteRange range = byte_range(*array.shape, *array.strides, item_bytes);
+  if (!array.taken || range.bytes() == 0) return range;
+  const std::int64_t last = std::max<std::int64_t>(array.taken->extent - 1, 0) * array.taken->apart * static_cast<std::int64_t>(item_bytes);
+  return {range.first + std::min<std::int64_t>(last, 0), range.last + std::max<std::int64_t>(last, 0)};
+}
+
 Geometry::Geometry(const Shape& space, std::span<const ArrayLayout> arrays, std::uint32_t reduced_axes, bool in_order) {
   std::vector<Strides> full;
   for (const ArrayLayout& array : arrays) full.push_back(broadcast_strides(space, array));
@@ -117,17 +126,39 @@ Geometry::Geometry(const Shape& space, std::span<const ArrayLayout> arrays, std:
   if (!in_order && leads != full.end()) {
     std::stable_sort(axes[1].begin(), axes[1].end(), [&](int a, int b) { return std::abs((*leads)[a]) > std::abs((*leads)[b]); });
   }
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    if (!arrays[i].taken) continue;
+    taken.push_back({static_cast<int>(i), arrays[i].taken->apart, {}, {}});
+    full.push_back(broadcast_strides(space, {&arrays[i].taken->shape, &arrays[i].taken->strides}));
+  }
   static_cast<CollapsedAxes&>(*this) = collapse(space, axes[0], full);
   reduced = collapse(space, axes[1], full);
+  for (auto of = taken.rbegin(); of != taken.rend(); ++of) {
+    of->kept = std::move(strides.back());
+    of->reduced = std::move(reduced.strides.back());
+    strides.pop_back();
+    reduced.strides.pop_back();
+  }
 }
+
+namespace {
+
+void mark_taken(Layout& layout, const Geometry& geometry) {
+  for (const TakenAxes& taken : geometry.taken) layout.taken.push_back(taken.array);
+}
+
+}  // namespace
 
 Layout classify(const Geometry& geometry, int first_output, std::int64_t shortest_tile) {
   Layout layout;
   layout.rank = geometry.extents.rank();
   layout.wide = reaches_limit(geometry);
+  mark_taken(layout, geometry);
   for (std::size_t i = 0; i < geometry.strides.size(); ++i) {
     Access access = access_of(geometry.extents, geometry.strides[i]);
-    if (access == Access::kStrided && static_cast<int>(i) < first_output) {
+    const bool is_taken = layout.is_taken(static_cast<int>(i));
+    if (is_taken && access == Access::kDense) access = Access::kRow;  // one slice alone is found at its position too
+    if (access == Access::kStrided && static_cast<int>(i) < first_output && !is_taken) {
       const int axis = tile_axis_of(geometry.extents, geometry.strides[i], shortest_tile);
       if (axis >= 0 && (layout.tile_axis < 0 || layout.tile_axis == axis)) {
         layout.tile_axis = axis;
@@ -169,6 +200,7 @@ Layout classify_reducing(const Geometry& geometry) {
   layout.reduced_rank = geometry.reduced.extents.rank();
   layout.form = has_columns(geometry) ? Form::kColumns : Form::kRows;
   layout.wide = geometry.count >= kNarrowPlaces || geometry.reduced.count >= kNarrowPlaces;
+  mark_taken(layout, geometry);
   for (std::size_t i = 0; i < geometry.strides.size(); ++i) {
     const Strides &kept = geometry.strides[i], &reduced = geometry.reduced.strides[i];
     layout.wide |= reach(geometry, i) + reach(geometry.reduced, i) >= kNarrowLimit;
@@ -181,7 +213,7 @@ Layout classify_reducing(const Geometry& geometry) {
 void mark_every_row(Layout& layout, const Geometry& geometry, int inputs) {
   if (layout.form != Form::kRows || geometry.count < 2) return;
   for (std::size_t i = 0; i < static_cast<std::size_t>(inputs); ++i) {
-    if (layout.access[i] == Access::kRow && is_zero(geometry.strides[i])) layout.access[i] = Access::kEveryRow;
+    if (layout.access[i] == Access::kRow && is_zero(geometry.strides[i]) && !layout.is_taken(static_cast<int>(i))) layout.access[i] = Access::kEveryRow;
   }
 }
 
@@ -212,6 +244,7 @@ bool serves(const Layout& code, const Layout& data, std::int64_t count) {
   if (code == data) return true;
   if (code.tile_axis >= 0 || data.tile_axis >= 0 || code.form != Form::kElements || data.form != Form::kElements) return false;
   if (code.joined || data.joined || code.rank < data.rank || (data.wide && !code.wide) || code.access.size() != data.access.size()) return false;
+  if (code.taken != data.taken) return false;
   // Code that may not assume that its arrays are apart is right for all, and slower.
   if (code.in_place != data.in_place && (data.in_place || count >= kSmallCount)) return false;
   if (count <= 1) return true;  // element 0 of everything
@@ -225,6 +258,7 @@ Geometry with_rank(Geometry geometry, int rank) {
   while (geometry.extents.rank() < rank) {
     geometry.extents.insert(0, 1);
     for (Strides& strides : geometry.strides) strides.insert(0, 0);
+    for (TakenAxes& taken : geometry.taken) taken.kept.insert(0, 0);
   }
   return geometry;
 }

@@ -2,8 +2,11 @@
 // space with neighbouring axes collapsed where every array allows it, and each array's strides in it. The Layout is what
 // code is specialised on: rank, index width and one access class an array, never an extent. New shapes of the same
 // classes bind to compiled code. A kernel that reduces has kept and reduced axes, which never collapse into each other.
+// An array may be taken: its slices lie where positions in memory say (TakenLayout). Which kernels find them there: taken.hpp.
 // See tests/runtime/kernel/layout_test.cpp.
 #pragma once
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -55,6 +58,7 @@ struct Layout {
   int tile_inner = 0, tile_other = 0;  ///< of few places along the last axis, or along tile_axis: the power of 2 that holds them; 0: many
   int tiling = 0;              ///< with such an axis: which of the target's tiles; 0: the one that its model takes
   std::vector<Access> access;  ///< inputs, then outputs
+  std::vector<int> taken;      ///< those that are taken, ascending; their access is that of a slice
   // Of kernels that reduce. kRow: contiguous along the innermost reduced axis, of columns the innermost kept one;
   // kRepeat: one element a row.
   Form form = Form::kElements;
@@ -77,17 +81,30 @@ struct Layout {
 
   /// All dense, scalars or values: no coordinate is ever computed.
   bool is_flat() const;
+  bool is_taken(int parameter) const { return std::find(taken.begin(), taken.end(), parameter) != taken.end(); }
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 
 /// "r2 dense row scalar", for logs and tests.
 std::string to_string(const Layout& layout);
 
+/// Where the slices of an array lie that is taken from another one: that of position p lies p * apart elements behind the first one's. Positions are int64 and none is beyond the array.
+struct TakenLayout {
+  Shape shape;             ///< of the positions, aligned with the taken array's last axis: 1 along the slices' axes
+  Strides strides;
+  std::int64_t apart = 0;
+  std::int64_t extent = 0; ///< positions that there are
+};
+
 /// One array as the caller has it; rank at most the iteration's, aligned at the last axis.
 struct ArrayLayout {
   const Shape* shape;
-  const Strides* strides;
+  const Strides* strides;              ///< of a taken array 0 along the axes of its positions
+  const TakenLayout* taken = nullptr;  ///< null: the array is not
 };
+
+/// As byte_range(): what a kernel may read or write of the array, from its pointer on.
+struct ByteRange range_of(const ArrayLayout& array, std::size_t item_bytes);
 
 /// Neighbouring axes as one, where every array allows it.
 struct CollapsedAxes {
@@ -96,8 +113,16 @@ struct CollapsedAxes {
   std::int64_t count = 1;        ///< points
 };
 
+/// Of an array that is taken.
+struct TakenAxes {
+  int array;
+  std::int64_t apart;
+  Strides kept, reduced;  ///< of its positions
+};
+
 struct Geometry : CollapsedAxes {  // of the axes that are kept
   CollapsedAxes reduced;
+  std::vector<TakenAxes> taken;  ///< by ascending array
 
   /// arrays must broadcast to space; bit a of reduced_axes: axis a. The reduced axes come in the order of memory, unless
   /// their order matters (in_order).

@@ -7,6 +7,7 @@
 #include "runtime/array/array_layout.hpp"
 #include "runtime/kernel/cache.hpp"
 #include "runtime/kernel/dialect.hpp"
+#include "runtime/kernel/taken.hpp"
 #include "runtime/memory/workspace.hpp"
 #include "runtime/stream/work_log.hpp"
 
@@ -96,13 +97,17 @@ std::vector<const SpecKernel::Variant*> SpecKernel::variants() const {
 std::size_t bytes_of(const KernelSpec& spec, const Geometry& geometry) {
   std::size_t sum = 0;
   for (int i = 0; i < spec.parameter_count(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
     auto bytes = static_cast<std::size_t>(spec.element_bytes(i));
-    for (int axis = 0; axis < geometry.extents.rank(); ++axis) {
-      if (geometry.strides[static_cast<std::size_t>(i)][axis] != 0) bytes *= static_cast<std::size_t>(geometry.extents[axis]);
-    }
-    for (int axis = 0; axis < geometry.reduced.extents.rank(); ++axis) {
-      if (geometry.reduced.strides[static_cast<std::size_t>(i)][axis] != 0) bytes *= static_cast<std::size_t>(geometry.reduced.extents[axis]);
-    }
+    const auto taken = std::find_if(geometry.taken.begin(), geometry.taken.end(), [&](const TakenAxes& axes) { return axes.array == i; });
+    const bool is_taken = taken != geometry.taken.end();
+    const auto times = [&](const Shape& extents, const Strides& strides, const Strides* positions) {
+      for (int axis = 0; axis < extents.rank(); ++axis) {
+        if (strides[axis] != 0 || (positions && (*positions)[axis] != 0)) bytes *= static_cast<std::size_t>(extents[axis]);
+      }
+    };
+    times(geometry.extents, geometry.strides[at], is_taken ? &taken->kept : nullptr);
+    times(geometry.reduced.extents, geometry.reduced.strides[at], is_taken ? &taken->reduced : nullptr);
     sum += bytes;
   }
   return sum;
@@ -154,6 +159,7 @@ bool BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays, 
   Geometry geometry = geometry_of(spec, space, arrays, reduced_axes);
   if (geometry.count == 0 || (spec.scans() && geometry.reduced.count == 0)) return true;
   const SpecKernel::Choice choice = kernel_->choose(geometry, in_place);
+  if (!follows_positions(spec, choice.layout, geometry)) throw InternalError("a kernel was given arrays at positions that its form does not follow: " + to_string(choice.layout));
   if (want && !(*want)(*kernel_, choice.layout, geometry.count)) return false;
   const SpecKernel::Variant& variant = kernel_->variant(choice.layout, geometry.count);
   if (!spec.reduces()) geometry = with_rank(std::move(geometry), variant.layout.rank);
@@ -210,7 +216,7 @@ void BoundKernel::bind_finish(const Shape& space, std::span<const ArrayLayout> a
     const int parameter = parameters_[i];
     Finished& array = finished_.emplace_back();
     if (spec.is_value(parameter) || (has_whole && *arrays[i].shape == space)) continue;
-    const ByteRange range = byte_range(*arrays[i].shape, *arrays[i].strides, itemsize(spec.parameter_dtype(parameter)));
+    const ByteRange range = range_of(arrays[i], itemsize(spec.parameter_dtype(parameter)));
     array = {nullptr, range.first, range.bytes(), spec.is_output(parameter)};
   }
 }

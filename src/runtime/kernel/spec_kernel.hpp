@@ -118,6 +118,10 @@ class BoundKernel {
     block_.set_pointer(parameters_[static_cast<std::size_t>(parameter)], address);
     if (!finished_.empty()) finished_[static_cast<std::size_t>(parameter)].address = address;
   }
+  /// Of an array that is taken.
+  void set_positions(int parameter, const void* address) {
+    if (!launches_.empty()) block_.set_positions(parameters_[static_cast<std::size_t>(parameter)], address);
+  }
   /// See ArgumentBlock::set_flag; nothing of a spec without guarded outputs. Once it is bound.
   void set_flag(const void* address) {
     if (!launches_.empty() && kernel_->spec().has_guards()) block_.set_flag(address);

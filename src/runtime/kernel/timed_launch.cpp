@@ -10,6 +10,7 @@
 #include "runtime/kernel/dialect.hpp"
 #include "runtime/kernel/schedule_trial.hpp"
 #include "runtime/kernel/spec_kernel.hpp"
+#include "runtime/kernel/taken.hpp"
 #include "runtime/stream/work_log.hpp"
 
 namespace damo {
@@ -47,6 +48,7 @@ SpecKernel::Choice SpecKernel::choose(const Geometry& geometry, bool in_place) {
   Layout layout = layout_of(geometry, in_place);
   if (in_place || spec_.has_users_code() || !spec_.overrides.empty() || spec_.loop) return {std::move(layout), nullptr};
   std::vector<ScheduleGuess> guesses = backend_.dialect().alternatives(spec_, layout, geometry, processors_of(backend_.limits()));
+  std::erase_if(guesses, [&](const ScheduleGuess& guess) { return !follows_positions(spec_, guess.layout, geometry) && !(guess.layout == layout); });
   if (guesses.size() < 2) return {std::move(layout), nullptr};
   const std::string shapes = shapes_text(geometry, spec_.reduces());
   std::shared_ptr<ScheduleTrial> trial;
@@ -74,7 +76,7 @@ void BoundKernel::await_choice(std::shared_ptr<ScheduleTrial> trial, Geometry ge
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     const int parameter = parameters_[i];
     if (spec.is_value(parameter)) continue;
-    const ByteRange range = byte_range(*arrays[i].shape, *arrays[i].strides, itemsize(spec.parameter_dtype(parameter)));
+    const ByteRange range = range_of(arrays[i], itemsize(spec.parameter_dtype(parameter)));
     if (spec.is_output(parameter) && !is_dense(*arrays[i].shape, *arrays[i].strides)) return;  // what lies between its elements would be written
     ranges.push_back({parameter, range.first, range.bytes()});
   }

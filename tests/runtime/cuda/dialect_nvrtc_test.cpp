@@ -6,6 +6,7 @@
 #include "runtime/cuda/cuda_backend.hpp"
 #include "runtime/cuda/dialect.hpp"
 #include "runtime/cuda/nvrtc.hpp"
+#include "runtime/kernel/taken.hpp"
 
 namespace damo::cuda_backend {
 namespace {
@@ -35,6 +36,8 @@ const Layout kLayouts[] = {
     {.rank = 2, .access = {Access::kRow, Access::kRepeat, Access::kDense}},
     {.rank = 3, .access = {Access::kStrided, Access::kRow, Access::kStrided}},
     {.rank = 3, .wide = true, .access = {Access::kStrided, Access::kRow, Access::kDense}},
+    {.rank = 2, .access = {Access::kRow, Access::kDense, Access::kDense}, .taken = {0}},
+    {.rank = 3, .wide = true, .access = {Access::kRow, Access::kRow, Access::kStrided}, .taken = {0, 1}},
     {.rank = 2, .tile_axis = 0, .access = {Access::kTransposed, Access::kDense, Access::kDense}},
 };
 
@@ -48,6 +51,36 @@ TEST(CudaDialect, PrintsWhatNvrtcCompiles) {
       const std::string text = cuda_dialect().emit(spec, cuda_dialect().adapt(spec, layout));
       try {
         EXPECT_EQ(compiler.compile({text, SourceKind::kGenerated, "product.cu"}).log, "") << text;
+      } catch (const CompileError& error) {
+        ADD_FAILURE() << name(dtype) << " " << to_string(layout) << "\n" << error.what();
+      }
+    }
+  }
+}
+
+/// Rows of a norm, of a table of so many columns: in each way that blocks share or hold them.
+TEST(CudaDialect, PrintsRowsAtPositionsThatNvrtcCompiles) {
+  if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
+  const NvrtcCompiler compiler(90);
+  for (const DType dtype : {float16, float32}) {
+    KernelSpec spec = product(dtype);
+    spec.inputs = {dtype};
+    Step greatest = spec.steps[0];
+    greatest.code = "x0";
+    greatest.inputs = {0};
+    greatest.join = Join{.neutral = "T(-1e30)", .reduce = "a > b ? a : b"};
+    spec.steps = {greatest, spec.steps[0]};
+    spec.steps[1].inputs = {0, 1};
+    for (const std::int64_t length : {32, 67, 768, 4096, 12288, 50257}) {
+      const Shape space{40000, length};
+      const Strides slices{0, 1}, dense = contiguous_strides(space);
+      const TakenLayout taken{.shape = {40000, 1}, .strides = {1, 0}, .apart = length, .extent = 100};
+      const ArrayLayout arrays[] = {{&space, &slices, &taken}, {&space, &dense}};
+      const Geometry geometry(space, arrays, 0b10);
+      const Layout layout = cuda_dialect().share_rows(spec, classify_reducing(geometry), geometry, {132, 8, 227 * 1024});
+      EXPECT_TRUE(follows_positions(spec, layout, geometry)) << to_string(layout);
+      try {
+        EXPECT_EQ(compiler.compile({cuda_dialect().emit(spec, layout), SourceKind::kGenerated, "rows.cu"}).log, "");
       } catch (const CompileError& error) {
         ADD_FAILURE() << name(dtype) << " " << to_string(layout) << "\n" << error.what();
       }
