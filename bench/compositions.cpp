@@ -98,6 +98,10 @@ void add_norms(CompositionList& list) {
             .shapes = {{list.scaled(50304), 768}, {768}, {768}, {list.scaled(174762)}},
             .graph = [](Inputs v) -> Outputs { return {layer_norm(take(v[0], v[3], 0), v[1], v[2])}; },
             .classes = list.scaled(50304)});
+  list.add({.name = "take_mul",
+            .shapes = {{list.scaled(50304), 768}, {768}, {list.scaled(174762)}},
+            .graph = [](Inputs v) -> Outputs { return {take(v[0], v[2], 0) * v[1]}; },
+            .classes = list.scaled(50304)});
   list.add("ln_gelu_grad", {{rows, 4096}, {4096}, {4096}, {rows, 4096}}, [](Inputs v) -> Outputs { return gradients(gelu_tanh(layer_norm(v[0], v[1], v[2])), v[3], {v[0], v[1], v[2]}); });
   list.add("residual_rmsnorm_grad", {{rows, 4096}, {4096}, {rows, 4096}, {rows, 4096}}, [](Inputs v) -> Outputs {
     const Outputs by = gradients(rms_norm(v[0], v[1]), v[2], {v[0], v[1]});

@@ -12,12 +12,15 @@ constexpr Wide kNobodyKnows = std::numeric_limits<Wide>::infinity();
 
 bool has_axes_of(const Dims& x, const Dims& mask) { return mask.size() <= x.size() && std::equal(mask.begin(), mask.end(), x.begin()); }
 
+bool is_computed(const std::string& name) { return name == "take_doubled" || name == "take_less"; }
+bool can_compute(DType dtype) { return is_floating(dtype) && !is_float8(dtype); }
+
 std::optional<NodeSpec> draw_indexing(Draw& draw) {
-  static const char* kNames[] = {"take", "along", "taken_back", "along_back", "one_hot", "nonzero", "flatnonzero", "masked", "set_masked", "add_masked", "add_rows_back", "picked", "set_picked", "add_picked", "put"};
+  static const char* kNames[] = {"take", "take_doubled", "take_less", "along", "taken_back", "along_back", "one_hot", "nonzero", "flatnonzero", "masked", "set_masked", "add_masked", "add_rows_back", "picked", "set_picked", "add_picked", "put"};
   const std::string name = kNames[draw.pick(std::size(kNames))];
   const bool by_mask = name.find("mask") != std::string::npos || name == "add_rows_back", back = name == "taken_back" || name == "along_back";
   const std::optional<int> x = draw.find([&](const ValueType& type) {
-    return type.dims.size() > (name.ends_with("picked") ? 1u : 0u) && (!name.ends_with("_picked") || type.dtype != bool_) && (!back || type.dtype == float32 || type.dtype == float64) && (name.starts_with("add_") ? type.dtype != bool_ : true);
+    return type.dims.size() > (name.ends_with("picked") ? 1u : 0u) && (!name.ends_with("_picked") || type.dtype != bool_) && (!back || type.dtype == float32 || type.dtype == float64) && (!is_computed(name) || can_compute(type.dtype)) && (name.starts_with("add_") ? type.dtype != bool_ : true);
   });
   if (!x) return {};
   NodeSpec node{.kind = NodeSpec::Kind::kFamily, .family = "indexing", .name = name, .operands = {*x}, .pattern = {draw.number(0, draw.rank(*x) - 1), draw.number(2, 5)}};
@@ -90,11 +93,16 @@ std::vector<ValueType> indexing_types(const NodeSpec& node, const std::vector<Va
   }
   if (node.name.starts_with("along")) demand(in.at(1).dims == x.dims);
   if (node.name.ends_with("_back")) demand(x.dtype == float32 || x.dtype == float64);
-  if (node.name != "take") return {x};
+  if (node.name != "take" && !is_computed(node.name)) return {x};
   Dims dims(x.dims.begin(), x.dims.begin() + axis);
   dims.insert(dims.end(), in.at(1).dims.begin(), in[1].dims.end());
   dims.insert(dims.end(), x.dims.begin() + axis + 1, x.dims.end());
   demand(dims.size() < 7);
+  if (is_computed(node.name)) demand(can_compute(x.dtype));
+  if (node.name == "take_less") {
+    demand(!dims.empty());
+    for (int symbol : dims) demand(symbol < kSizedSymbols || symbol >= kFreshSymbols);  // may have no greatest element
+  }
   return {{x.dtype, dims}};
 }
 
@@ -258,6 +266,12 @@ std::vector<Tensor> indexing_reference(const NodeSpec& node, const std::vector<T
   }
   if (node.name.ends_with("picked")) return {picked(node.name, x, cast_tensor(in[1], int64), cast_tensor(in[2], int64))};
   if (node.name == "put") return {put_reference(x, cast_tensor(in[1], int64), in[2])};
+  if (is_computed(node.name)) {
+    const Tensor rows = taken(node, x, cast_tensor(in[1], int64));
+    if (node.name == "take_doubled") return {apply_row("add", {rows, rows})};
+    demand_extents(rows.shape[-1] > 0);
+    return {apply_row("sub", {rows, reduce_tensor("max", rows, {rows.shape.rank() - 1}, true, rows.dtype)})};
+  }
   if (node.name.starts_with("take") || node.name.starts_with("along")) return {taken(node, x, cast_tensor(in[1], int64))};
   return masked(node, in);
 }

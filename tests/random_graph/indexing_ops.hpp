@@ -12,6 +12,10 @@ std::vector<T> indexing_node(const std::string& how, const std::vector<T>& in, c
   const T& x = in[0];
   const int axis = numbers[0];
   if (how == "take") return {take(x, positions_on(x, axis, in[1]), axis)};
+  if (how == "take_doubled" || how == "take_less") {  // read by kernels alone, which may find what is taken themselves
+    const T taken = take(x, positions_on(x, axis, in[1]), axis);
+    return {how == "take_doubled" ? add(taken, taken) : sub(taken, max(taken, taken.rank() - 1, keepdims))};
+  }
   if (how.ends_with("picked")) {  // x[i, j]; of repeated places the value that set writes is the same
     const T i = positions_on(x, 0, in[1]), j = positions_on(x, 1, in[2]);
     if (how == "picked") return {subtensor(x, {i, j})};
