@@ -45,6 +45,18 @@ const SizeOp* size_of_input(const FunctionGraph& graph, NodeId node, std::size_t
   return fused ? fused->size(static_cast<int>(input)) : nullptr;
 }
 
+/// The op that would take an input of a group, which finds it itself. Else null.
+const TakeOp* take_of_input(const FunctionGraph& graph, NodeId node, std::size_t input) {
+  const auto* fused = dynamic_cast<const FusedOp*>(&graph.op(node));
+  return fused ? fused->take(static_cast<int>(input)) : nullptr;
+}
+
+/// Of a group the inputs that it reads elements of: not positions of those that it takes.
+std::size_t array_count(const FunctionGraph& graph, NodeId node) {
+  const auto* fused = dynamic_cast<const FusedOp*>(&graph.op(node));
+  return fused ? static_cast<std::size_t>(fused->array_count()) : graph.inputs(node).size();
+}
+
 bool is_elementwise(const FunctionGraph& graph, NodeId node) {
   return graph.op(node).inner_graph() || dynamic_cast<const KernelOp*>(&graph.op(node));
 }
@@ -120,10 +132,12 @@ std::vector<std::string> formulas_of(const FunctionGraph& graph, NodeId node, co
   if (!inner) return {};
   std::vector<std::string> formulas;
   std::unordered_map<ValueId, std::string> text;
+  std::size_t positions = inner->inputs().size();
   for (std::size_t i = 0; i < inner->inputs().size(); ++i) {
     const std::string label = label_of(graph, graph.inputs(node)[i], numbers);
     const SizeOp* size = size_of_input(graph, node, i);
-    text[inner->inputs()[i]] = size ? applied(*size, {label}) : label;
+    const bool is_taken = take_of_input(graph, node, i) != nullptr;
+    text[inner->inputs()[i]] = size ? applied(*size, {label}) : is_taken ? "take(" + label + ", " + label_of(graph, graph.inputs(node)[positions++], numbers) + ")" : label;
   }
   const auto term = [&](ValueId value) { return text.contains(value) ? text[value] : leaf_label(*inner, value); };
   for (NodeId member : inner->toposort()) {
@@ -175,15 +189,23 @@ std::string lines_of(const FunctionGraph& graph, NodeId node) {
   return text;
 }
 
+const TensorType& type_read(const FunctionGraph& graph, NodeId node, std::size_t input) {
+  if (!take_of_input(graph, node, input)) return graph.type(graph.inputs(node)[input]);
+  const FunctionGraph& inner = *graph.op(node).inner_graph();
+  return inner.type(inner.inputs()[input]);
+}
+
 std::string traffic_of(const FunctionGraph& graph, NodeId node) {
   const Shape& space = graph.type(graph.outputs(node)[0]).dims;
   std::size_t bytes = 0, broadcast = 0;
   std::set<ValueId> seen;
   for (std::size_t i = 0; i < graph.inputs(node).size(); ++i) {
     const ValueId input = graph.inputs(node)[i];
-    if (graph.is_literal(input) || size_of_input(graph, node, i) || !seen.insert(input).second) continue;
-    const TensorType& type = graph.type(input);
-    bool repeats = type.rank() < space.rank();
+    if (graph.is_literal(input) || size_of_input(graph, node, i)) continue;
+    const bool is_taken = take_of_input(graph, node, i) != nullptr, has_positions = i >= array_count(graph, node);
+    if (!is_taken && !seen.insert(input).second) continue;
+    const TensorType& type = type_read(graph, node, i);
+    bool repeats = type.rank() < space.rank() || has_positions;
     for (int axis = 0; axis < type.rank() && !repeats; ++axis) repeats = type.dims[axis] == 1 && space[axis] != 1;
     if (repeats)
       ++broadcast;

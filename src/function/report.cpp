@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -20,13 +21,19 @@ namespace {
 
 /// Of each input once and each output, as far as types know their extents; 0 if one does not.
 std::uint64_t bytes_by_types(const FunctionGraph& graph, NodeId node) {
-  std::set<ValueId> values(graph.inputs(node).begin(), graph.inputs(node).end());
-  values.insert(graph.outputs(node).begin(), graph.outputs(node).end());
+  std::set<std::pair<ValueId, std::size_t>> seen;  // of what is taken from one value each time
   std::uint64_t bytes = 0;
-  for (ValueId value : values) {
-    const TensorType& type = graph.type(value);
-    if (!type.dims.is_known()) return 0;
-    bytes += static_cast<std::uint64_t>(type.dims.size()) * itemsize(type.dtype);
+  const auto add = [&](ValueId value, const TensorType& type) {
+    if (!type.dims.is_known()) return false;
+    const bool is_taken = !(type == graph.type(value));
+    if (seen.emplace(value, is_taken ? seen.size() + 1 : 0).second) bytes += static_cast<std::uint64_t>(type.dims.size()) * itemsize(type.dtype);
+    return true;
+  };
+  for (std::size_t i = 0; i < graph.inputs(node).size(); ++i) {
+    if (!add(graph.inputs(node)[i], type_read(graph, node, i))) return 0;
+  }
+  for (ValueId output : graph.outputs(node)) {
+    if (!add(output, graph.type(output))) return 0;
   }
   return bytes;
 }
@@ -34,14 +41,16 @@ std::uint64_t bytes_by_types(const FunctionGraph& graph, NodeId node) {
 /// The cost of an element times the elements of the largest array.
 std::uint64_t instructions_of(const FunctionGraph& graph, NodeId node) {
   std::int64_t elements = 0;
-  const auto add = [&](ValueId value) {
-    const Shape& dims = graph.type(value).dims;
-    if (!dims.is_known()) return false;
-    elements = std::max(elements, dims.size());
+  const auto add = [&](const TensorType& type) {
+    if (!type.dims.is_known()) return false;
+    elements = std::max(elements, type.dims.size());
     return true;
   };
   const auto inputs = graph.inputs(node), outputs = graph.outputs(node);
-  if (!std::all_of(inputs.begin(), inputs.end(), add) || !std::all_of(outputs.begin(), outputs.end(), add)) return 0;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!add(type_read(graph, node, i))) return 0;
+  }
+  if (!std::all_of(outputs.begin(), outputs.end(), [&](ValueId output) { return add(graph.type(output)); })) return 0;
   return static_cast<std::uint64_t>(elements) * static_cast<std::uint64_t>(cost_of(graph, node));
 }
 

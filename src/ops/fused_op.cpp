@@ -8,22 +8,29 @@
 
 namespace damo {
 
-FusedOp::FusedOp(FunctionGraph inner, std::shared_ptr<FusedForm> form, SizesOfInputs sizes) : inner_(std::move(inner)), form_(std::move(form)), sizes_(std::move(sizes)), reduced_axes_(row_axes(inner_)), reduces_(has_reductions(inner_)) {}
+FusedOp::FusedOp(FunctionGraph inner, std::shared_ptr<FusedForm> form, SizesOfInputs sizes, std::vector<TakenInput> takes) : inner_(std::move(inner)), form_(std::move(form)), sizes_(std::move(sizes)), takes_(std::move(takes)), reduced_axes_(row_axes(inner_)), reduces_(has_reductions(inner_)) {}
 
 Props FusedOp::props() const {
   Props props{{"nodes", std::int64_t{inner_.node_count()}}};
   if (const auto guarded = std::count(form_->guarded().begin(), form_->guarded().end(), true); guarded > 0) props.push_back({"guarded", std::int64_t{guarded}});
+  if (!takes_.empty()) props.push_back({"takes", static_cast<std::int64_t>(takes_.size())});
   return props;
 }
 
 Apply FusedOp::make_node(Inputs inputs) const {
-  inputs.require_count(static_cast<int>(inner_.inputs().size()));
+  inputs.require_count(array_count() + static_cast<int>(takes_.size()));
   std::vector<TensorType> types;
   for (ValueId output : inner_.outputs()) types.push_back(inner_.type(output));
   return {*this, {inputs.begin(), inputs.end()}, std::move(types)};
 }
 
-Shapes FusedOp::infer_shape(const Apply&, std::span<const Shape> inputs) const {
+Shapes FusedOp::infer_shape(const Apply&, std::span<const Shape> given) const {
+  const auto arrays = static_cast<std::size_t>(array_count());
+  std::vector<Shape> inputs(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(arrays));
+  for (std::size_t i = 0; i < takes_.size(); ++i) {
+    Shape& shape = inputs[static_cast<std::size_t>(takes_[i].input)];
+    shape = takes_[i].op->shape(shape, given[arrays + i]);
+  }
   return form_->shapes(inputs, [&] {
     const std::vector<Shape> all = shapes(inputs);
     std::vector<Shape> outputs;

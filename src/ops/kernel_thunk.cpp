@@ -10,6 +10,7 @@
 #include <damo/thunk.hpp>
 #include "graph/rewrite/pass_names.hpp"
 #include "ops/copies_first.hpp"
+#include "ops/eager/index_kernels.hpp"
 #include "ops/fused_op.hpp"
 #include "ops/lower.hpp"
 #include "ops/reductions.hpp"
@@ -20,6 +21,7 @@
 #include "runtime/kernel/moments.hpp"
 #include "runtime/kernel/spec_kernel.hpp"
 #include "runtime/kernel/split_passes.hpp"
+#include "runtime/kernel/taken.hpp"
 #include "runtime/memory/workspace.hpp"
 
 namespace damo {
@@ -48,22 +50,27 @@ struct FormOfSpec {
 
 class KernelThunk {
  public:
-  /// joined: of the spec's form that goes through rows once less, with its own numbers; null: it has none.
-  KernelThunk(SpecKernel& kernel, SpecKernel* joined, std::vector<Scalar> numbers, std::vector<Cell*> cells, Apply node, ThunkContext& context, std::uint32_t reduced_axes)
-      : bound_({cells.begin(), cells.end()}), kernel_(kernel), numbers_(std::move(numbers)), given_{&kernel, numbers_}, joined_{joined}, cells_(std::move(cells)), node_(std::move(node)), fused_(dynamic_cast<const FusedOp*>(&node_.op())), stream_(context.stream()), reduced_axes_(reduced_axes), in_place_(context.runs_in_place()), flag_(kernel.spec().has_guards() ? context.fault_flag() : nullptr) {}
+  /// joined: of the spec's form that goes through rows once less, with its own numbers; null: it has none. cells: of the group's inputs, and of its outputs; positions: of those inputs that are taken.
+  KernelThunk(SpecKernel& kernel, SpecKernel* joined, std::vector<Scalar> numbers, std::vector<Cell*> cells, std::vector<Cell*> positions, Apply node, ThunkContext& context, std::uint32_t reduced_axes)
+      : bound_(all_of(cells, positions)), kernel_(kernel), numbers_(std::move(numbers)), given_{&kernel, numbers_}, joined_{joined}, cells_(std::move(cells)), positions_(std::move(positions)), node_(std::move(node)), fused_(dynamic_cast<const FusedOp*>(&node_.op())), stream_(context.stream()), reduced_axes_(reduced_axes), in_place_(context.runs_in_place()), flag_(kernel.spec().has_guards() ? context.fault_flag() : nullptr) {}
 
   void operator()() {
     Bound* bound = bound_.find();
     if (!bound) bound = &bound_.add(*bind(nullptr));
+    taken_.clear();  // what a call that failed has left
+    if (bound->copies_takes) copy_takes();
     const Scratch between(kernel_.backend(), bound->between_bytes);
     for (Launch& launch : bound->launches) {
       for (std::size_t i = 0; i < launch.parameters.size(); ++i) {
         const auto from = static_cast<std::size_t>(launch.parameters[i]);
         if (size_of(from)) continue;  // set where it was bound
-        launch.kernel.set_pointer(static_cast<int>(i), from < cells_.size() ? cells_[from]->array().data() : static_cast<std::byte*>(between.data()) + bound->between[from - cells_.size()]);
+        launch.kernel.set_pointer(static_cast<int>(i), from < cells_.size() ? array_of_cell(from).data() : static_cast<std::byte*>(between.data()) + bound->between[from - cells_.size()]);
       }
-      launch.kernel.launch(stream_.handle(), bound->launches.size() == 1);
+      const bool takes = !bound->copies_takes && &launch == &bound->launches.back();
+      for (std::size_t i = 0; i < positions_.size() && takes; ++i) launch.kernel.set_positions(fused_->takes()[i].input, positions_[i]->array().data());
+      launch.kernel.launch(stream_.handle(), bound->launches.size() == 1 && !bound->copies_takes);
     }
+    taken_.clear();
   }
 
   /// See ThunkContext::foresee.
@@ -77,6 +84,7 @@ class KernelThunk {
     Bound* bound = bound_.find();
     if (!bound) bound = &bound_.add(*bind(nullptr));
     WorkspaceNeed need;
+    for (std::size_t i = 0; i < positions_.size() && bound->copies_takes; ++i) need.take(static_cast<std::size_t>(taken_shape_of(i).size()) * itemsize(taken_from(i).dtype()));
     need.take(bound->between_bytes);
     for (const Launch& launch : bound->launches) need.pass(launch.kernel.scratch_bytes());
     return {.workspace = need.bytes()};
@@ -91,6 +99,7 @@ class KernelThunk {
     std::vector<Launch> launches;
     std::vector<std::size_t> between;  ///< offsets of the values between the kernels, of which there is one a row or less, and of copies, in memory that is theirs during a call
     std::size_t between_bytes = 0;
+    bool copies_takes = false;         ///< what is taken is copied first
 
     void add_between(std::int64_t elements, std::size_t bytes) {
       between.push_back(between_bytes);
@@ -104,10 +113,86 @@ class KernelThunk {
     return geometry.count == 0 || geometry.reduced.count == 0 || !kernel_.backend().dialect().joins_across(spec, geometry, processors_of(kernel_.backend().limits()));
   }
 
-  std::vector<ArrayLayout> layouts() const {
+  static std::vector<const Cell*> all_of(const std::vector<Cell*>& cells, const std::vector<Cell*>& positions) {
+    std::vector<const Cell*> all(cells.begin(), cells.end());
+    all.insert(all.end(), positions.begin(), positions.end());
+    return all;
+  }
+
+  // Of what take number i takes.
+  const Cell& taken_from(std::size_t i) const { return *cells_[static_cast<std::size_t>(fused_->takes()[i].input)]; }
+  Shape taken_shape_of(std::size_t i) const { return fused_->takes()[i].op->shape(taken_from(i).shape(), positions_[i]->shape()); }
+
+  void copy_takes() {
+    for (std::size_t i = 0; i < positions_.size(); ++i) {
+      const TakeOp& take = *fused_->takes()[i].op;
+      const Array& x = taken_from(i).array();
+      gather(x, positions_[i]->array(), taken_.emplace_back(Array::empty(taken_shape_of(i), x.dtype(), x.device())), take.axis(), take.axes(), take.is_strided());
+    }
+  }
+
+  /// A cell's array, or the copy of what is taken from it.
+  const Array& array_of_cell(std::size_t cell) const {
+    for (std::size_t i = 0; i < taken_.size(); ++i) {
+      if (static_cast<std::size_t>(fused_->takes()[i].input) == cell) return taken_[i];
+    }
+    return cells_[cell]->array();
+  }
+
+  /// The shapes of the group's arrays.
+  std::vector<Shape> shapes_of_arrays() const {
+    std::vector<Shape> shapes;
+    for (const Cell* cell : cells_) shapes.push_back(cell->shape());
+    for (std::size_t i = 0; i < positions_.size(); ++i) shapes[static_cast<std::size_t>(fused_->takes()[i].input)] = taken_shape_of(i);
+    return shapes;
+  }
+
+  /// How the group's arrays lie. Those that are taken: as copies in C order, or where they are.
+  struct Arrays {
     std::vector<ArrayLayout> layouts;
-    for (std::size_t i = 0; i < cells_.size(); ++i) layouts.push_back(layout_of(i));
-    return layouts;
+    std::list<Shape> shapes;
+    std::list<Strides> strides;
+    std::list<TakenLayout> taken;
+  };
+
+  /// Copies: what is taken lies in C order; else in the arrays that it is taken from. Nothing where it cannot be said so: axes that positions count through do not lie like one.
+  std::optional<Arrays> arrays(bool copies) const {
+    std::optional<Arrays> all(std::in_place);
+    for (std::size_t i = 0; i < cells_.size(); ++i) all->layouts.push_back(layout_of(i));
+    for (std::size_t i = 0; i < positions_.size(); ++i) {
+      ArrayLayout& layout = all->layouts[static_cast<std::size_t>(fused_->takes()[i].input)];
+      layout.shape = &all->shapes.emplace_back(taken_shape_of(i));
+      Strides& strides = all->strides.emplace_back(contiguous_strides(*layout.shape));
+      layout.strides = &strides;
+      if (copies) continue;
+      std::optional<TakenLayout> taken = taken_layout(*fused_->takes()[i].op, taken_from(i), *positions_[i], strides);
+      if (!taken) return {};
+      layout.taken = &all->taken.emplace_back(std::move(*taken));
+    }
+    return all;
+  }
+
+  /// strides: those of what is taken, where it is.
+  static std::optional<TakenLayout> taken_layout(const TakeOp& take, const Cell& x, const Cell& positions, Strides& strides) {
+    const int walked = take.axis() + take.axes(), behind = x.shape().rank() - walked;
+    TakenLayout taken{.shape = positions.shape(), .strides = positions.strides()};
+    for (int axis = 0; axis < behind; ++axis) {
+      taken.shape.push_back(1);
+      taken.strides.push_back(0);
+    }
+    strides = Strides();
+    for (int axis = 0; axis < take.axis(); ++axis) strides.push_back(x.strides()[axis]);
+    for (int axis = 0; axis < positions.shape().rank(); ++axis) strides.push_back(0);
+    for (int axis = walked; axis < x.shape().rank(); ++axis) strides.push_back(x.strides()[axis]);
+    taken.extent = walked_extent(x.shape(), take.axis(), take.axes());
+    std::int64_t counted = 1;
+    for (int axis = walked - 1; axis >= take.axis(); --axis) {
+      if (x.shape()[axis] == 1) continue;
+      if (counted == 1) taken.apart = x.strides()[axis];
+      else if (x.strides()[axis] != taken.apart * counted) return {};
+      counted *= x.shape()[axis];
+    }
+    return taken;
   }
 
   /// Of a cell, or of the number that stands for its shape.
@@ -132,8 +217,7 @@ class KernelThunk {
   /// What all cells broadcast to. A group is over one space and its rows, as far as the graph tells when it is fused: that is so once all nodes
   /// of the graph are bound, some of which may be later than this.
   Shape space() const {
-    std::vector<Shape> shapes;
-    for (const Cell* cell : cells_) shapes.push_back(cell->shape());
+    std::vector<Shape> shapes = shapes_of_arrays();
     const std::size_t inputs = cells_.size() - static_cast<std::size_t>(node_.output_count()), cells = shapes.size();
     const FusedOp* fused = fused_;
     std::vector<Shape> all;  // of the inner graph
@@ -159,9 +243,21 @@ class KernelThunk {
 
   /// want: see BoundKernel::bind. Nothing where code is missing.
   std::optional<Bound> bind(const WantKernel* want) {
+    if (std::optional<Arrays> found = positions_.empty() ? std::nullopt : this->arrays(false)) {
+      bool follows = true;
+      std::optional<Bound> bound = bind(found->layouts, false, follows, want);
+      if (follows) return bound;
+    }
+    for (std::size_t i = 0; i < positions_.size(); ++i) prepare_gather(Device(&kernel_.backend()), taken_from(i).dtype(), fused_->takes()[i].op->is_strided());
+    bool follows = true;
+    return bind(this->arrays(true)->layouts, true, follows, want);
+  }
+
+  /// follows: whether the kernel finds what is taken; without it nothing is bound.
+  std::optional<Bound> bind(std::vector<ArrayLayout>& arrays, bool copies_takes, bool& follows, const WantKernel* want) {
     const Shape space = this->space();
     const Dialect& dialect = kernel_.backend().dialect();
-    std::vector<ArrayLayout> arrays = layouts();
+    const std::vector<ArrayLayout> lying = arrays;
     std::vector<int> copied;
     std::list<Strides> in_order;  // of copies
     if (kernel_.spec().reduces() && dialect.copies_first()) copied = copies_first(kernel_.spec(), space, arrays);
@@ -173,13 +269,19 @@ class KernelThunk {
     const Processors processors = processors_of(kernel_.backend().limits());
     FormOfSpec& form = form_for(geometry, processors);
     const KernelSpec& spec = form.kernel->spec();
-    if (spec.reduces() && dialect.prefers_passes(spec, geometry, processors)) return bind(space, plan(form, form.passes, split_passes, space.rank()), want);
-    if (parts_across(spec, geometry)) return bind(space, plan(form, form.across, split_across, space.rank()), want);
+    const bool in_passes = spec.reduces() && dialect.prefers_passes(spec, geometry, processors), apart = !in_passes && parts_across(spec, geometry);
+    if (!geometry.taken.empty() && geometry.count > 0) {
+      follows = !in_passes && !apart && follows_positions(spec, form.kernel->layout_of(geometry, in_place_), geometry);
+      if (!follows) return {};
+    }
     Bound bound;
+    bound.copies_takes = copies_takes && !positions_.empty();
+    if (in_passes) return bind(std::move(bound), space, lying, plan(form, form.passes, split_passes, space.rank()), want);
+    if (apart) return bind(std::move(bound), space, lying, plan(form, form.across, split_across, space.rank()), want);
     std::vector<int> parameters(cells_.size());
     for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i] = static_cast<int>(i);
     bool is_whole = true;
-    for (int input : copied) is_whole &= bind_copy(bound, parameters, arrays[static_cast<std::size_t>(input)], input, want);
+    for (int input : copied) is_whole &= bind_copy(bound, parameters, lying[static_cast<std::size_t>(input)], arrays[static_cast<std::size_t>(input)], input, want);
     bound.launches.push_back({BoundKernel(*form.kernel, form.numbers), std::move(parameters)});
     Launch& last = bound.launches.back();
     is_whole &= last.kernel.bind(space, arrays, in_place_, reduced_axes_, want);
@@ -190,7 +292,7 @@ class KernelThunk {
   }
 
   /// A copy of an input, which lies as `copy` says and becomes the kernel's.
-  bool bind_copy(Bound& bound, std::vector<int>& parameters, const ArrayLayout& copy, int input, const WantKernel* want) {
+  bool bind_copy(Bound& bound, std::vector<int>& parameters, const ArrayLayout& array, const ArrayLayout& copy, int input, const WantKernel* want) {
     const std::size_t bytes = itemsize(cells_[static_cast<std::size_t>(input)]->dtype());
     std::shared_ptr<SpecKernel>& kernel = copies_[bytes];
     if (!kernel) kernel = std::make_shared<SpecKernel>(copy_spec(bytes), kernel_.backend());
@@ -198,13 +300,12 @@ class KernelThunk {
     parameters[static_cast<std::size_t>(input)] = target;
     bound.launches.push_back({BoundKernel(*kernel), {input, target}});
     bound.add_between(copy.shape->size(), bytes);
-    const ArrayLayout both[] = {layout_of(static_cast<std::size_t>(input)), copy};
+    const ArrayLayout both[] = {array, copy};
     return bound.launches.back().kernel.bind(*copy.shape, both, false, 0, want);
   }
 
   /// All parts go over the whole's space.
-  std::optional<Bound> bind(const Shape& space, const Plan& plan, const WantKernel* want) const {
-    Bound bound;
+  std::optional<Bound> bind(Bound bound, const Shape& space, const std::vector<ArrayLayout>& lying, const Plan& plan, const WantKernel* want) const {
     bool is_whole = true;
     const Shape row = reduced_shape(space, reduced_axes_, true);
     const Strides row_strides = contiguous_strides(row);
@@ -213,7 +314,7 @@ class KernelThunk {
       std::vector<ArrayLayout> arrays;
       for (int parameter : part.parameters) {
         const auto from = static_cast<std::size_t>(parameter);
-        if (from < cells_.size()) arrays.push_back(layout_of(from));
+        if (from < cells_.size()) arrays.push_back(lying[from]);
         else arrays.push_back({&row, &row_strides});
       }
       bound.launches.push_back({BoundKernel(*part.kernel), part.parameters});
@@ -272,6 +373,8 @@ class KernelThunk {
   std::vector<Scalar> numbers_;  // in the place of those of the kernel's spec; empty: those
   FormOfSpec given_, joined_;
   std::vector<Cell*> cells_;
+  std::vector<Cell*> positions_;  // of inputs that are taken
+  std::vector<Array> taken_;      // during a call: copies of these, where the kernel does not find them
   Apply node_;
   const FusedOp* fused_;  // of the node; null: another op
   Stream stream_;
@@ -295,12 +398,13 @@ std::optional<KernelSpec> form_of_one_reading(const KernelSpec& spec) {
 Thunk kernel_thunk(SpecKernel& kernel, std::vector<Scalar> numbers, const Apply& node, ThunkContext& context, std::uint32_t reduced_axes) {
   context.promise_repeatable();
   context.promise_contained();
-  std::vector<Cell*> cells;
-  for (int input : array_inputs(node)) cells.push_back(&context.storage(node.input(input)));
+  std::vector<Cell*> cells, positions;
+  const auto* fused = dynamic_cast<const FusedOp*>(&node.op());
+  for (int input : array_inputs(node)) (fused && input >= fused->array_count() ? positions : cells).push_back(&context.storage(node.input(input)));
   for (const Variable& output : node.outputs()) cells.push_back(&context.storage(output));
   std::optional<KernelSpec> form = form_of_one_reading(kernel.spec());
   if (form && !numbers.empty()) form->numbers = numbers;
-  const auto thunk = std::make_shared<KernelThunk>(kernel, form ? &context.kernel(*form) : nullptr, std::move(numbers), std::move(cells), node, context, reduced_axes);
+  const auto thunk = std::make_shared<KernelThunk>(kernel, form ? &context.kernel(*form) : nullptr, std::move(numbers), std::move(cells), std::move(positions), node, context, reduced_axes);
   context.foresee([thunk](const WantKernel& want) { thunk->foresee(want); });
   context.foresee_memory([thunk] { return thunk->memory(); });
   return [thunk] { (*thunk)(); };

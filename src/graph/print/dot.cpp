@@ -75,6 +75,9 @@ void DotBuilder::add_group(const FunctionGraph& graph, NodeId node, const Functi
     inside[inner.inputs()[i]] = source(graph, graph.inputs(node)[i], sources);
   const std::size_t first = boost::num_vertices(picture);
   for (NodeId member : inner.toposort()) add_node(inner, member, inside);
+  for (std::size_t i = inner.inputs().size(); i < graph.inputs(node).size() && first < boost::num_vertices(picture); ++i) {  // positions, at which the group takes others of its inputs
+    boost::add_edge(source(graph, graph.inputs(node)[i], sources), first, Edge{to_string(graph.type(graph.inputs(node)[i]))}, picture);
+  }
   Cluster cluster{op_label(graph.op(node)), {}};
   for (std::size_t vertex = first; vertex < boost::num_vertices(picture); ++vertex) cluster.vertices.push_back(vertex);
   clusters.push_back(std::move(cluster));

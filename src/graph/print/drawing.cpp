@@ -207,8 +207,10 @@ void DrawingBuilder::add_group(NodeId node, const FunctionGraph& inner) {
   const double height = inside->size.height + 2 * kGroupPadding + kGroupTitle;
   width += 2 * kGroupPadding;
   const int item = add_item(ItemKind::kGroup, {{title}}, node_tooltip(node), width, height);
-  for (std::size_t i = 0; i < graph_.inputs(node).size(); ++i) {
-    connect(graph_.inputs(node)[i], item, inside->input_ports[i] + kGroupPadding - width / 2);
+  const auto inputs = graph_.inputs(node);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const bool has_port = i < inside->input_ports.size();  // positions at which the group takes others of its inputs have none
+    connect(inputs[i], item, has_port ? inside->input_ports[i] + kGroupPadding - width / 2 : width / 2 - kGroupPadding);
   }
   for (std::size_t i = 0; i < graph_.outputs(node).size(); ++i) {
     const Source from{item, inside->output_ports[i] + kGroupPadding - width / 2};

@@ -75,7 +75,8 @@ class PositionReports final : public Companion {
 class WalkKernels final : public Companion {
  public:
   explicit WalkKernels(Backend& backend) : gathers_(backend), scatters_(backend), ordered_scatters_(backend) {}
-  static std::shared_ptr<WalkKernels> of(const Array& x) { return x.device().backend().companion<WalkKernels>(); }
+  static std::shared_ptr<WalkKernels> of(Device device) { return device.backend().companion<WalkKernels>(); }
+  static std::shared_ptr<WalkKernels> of(const Array& x) { return of(x.device()); }
   const Gather& gather(DType dtype, bool strided) {
     return gathers_.of({itemsize(dtype), strided}, [&](const CompileKernel& compile) { return Gather(compile, dtype, strided); });
   }
@@ -126,6 +127,8 @@ Array checked_positions(const char* user, const Array& positions, int axis, std:
 }
 
 void gather(const Array& x, const Array& positions, const Array& out, int axis, int axes, bool strided) { WalkKernels::of(x)->gather(x.dtype(), strided)(x, positions, out, axis, axes); }
+
+void prepare_gather(Device device, DType dtype, bool strided) { WalkKernels::of(device)->gather(dtype, strided); }
 
 void scatter(ScatterKind kind, const Array& y, const Array& positions, const Array& z, int axis, int axes, bool repeats) {
   if (repeats && scatters_in_order(z.device(), z.dtype())) return WalkKernels::of(z)->ordered_scatter(z.dtype(), kind)(y, positions, z, axis, axes);

@@ -18,6 +18,8 @@ Array checked_positions(const char* user, const Array& positions, int axis, std:
 
 /// Gather and Scatter (ops/indexing/walks.hpp) by the kernels of x's device; x of gather in C order unless it is called strided.
 void gather(const Array& x, const Array& positions, const Array& out, int axis, int axes, bool strided = false);
+/// Compiles what such a gather launches, unless that is done.
+void prepare_gather(Device device, DType dtype, bool strided = false);
 void scatter(ScatterKind kind, const Array& y, const Array& positions, const Array& z, int axis, int axes, bool repeats);
 /// x[positions[j]] = values[j], but where a position is below 0; x and positions, which are checked ones and all different, in C order.
 void scatter(const Array& x, const Array& positions, const Array& values);

@@ -1,4 +1,4 @@
-// TakeOp: slices at positions along axes, copied; its gradient adds them back. WriteAtOp: x with other slices there.
+// TakeOp's thunk and gradient, which adds slices back. WriteAtOp: x with other slices there.
 #include "ops/indexing/take_at.hpp"
 
 #include <memory>
@@ -15,38 +15,12 @@
 #include "ops/indexing/positions.hpp"
 #include "ops/indexing/sorted_positions.hpp"
 #include "ops/indexing/take_kernels.hpp"
+#include "ops/indexing/take_op.hpp"
 #include "ops/reshape_op.hpp"
 #include "runtime/memory/workspace.hpp"
 
 namespace damo {
 namespace {
-
-class TakeOp final : public Op {
- public:
-  TakeOp(int axis, int axes, bool strided) : axis_(axis), axes_(axes), strided_(strided) {}
-  std::string name() const override { return "take"; }
-  bool takes_float8() const override { return true; }
-  Props props() const override { return {{"axis", std::int64_t{axis_}}, {"axes", std::int64_t{axes_}}, {"strided", strided_}}; }
-  Apply make_node(Inputs inputs) const override {
-    inputs.require_count(2);
-    const Variable& x = inputs.at(0);
-    return {*this, {strided_ ? x : contiguous(x), inputs.at(1)}, {{x.dtype(), taken_shape(x.dims(), inputs.at(1).dims(), axis_, axes_)}}};
-  }
-  Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override { return {{taken_shape(inputs[0], inputs[1], axis_, axes_)}}; }
-  Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
-    const Cell &x = context.storage(node.input(0)), &positions = context.storage(node.input(1));
-    Cell& z = context.storage(node.output());
-    context.promise_repeatable();
-    context.promise_contained();
-    const Gather gather([&](std::string_view source, std::string_view name) { return context.compile(source, name); }, x.dtype(), strided_);
-    return [&x, &positions, &z, gather, axis = axis_, axes = axes_] { gather(x.array(), positions.array(), z.array(), axis, axes); };
-  }
-  Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override;
-
- private:
-  int axis_, axes_;
-  bool strided_;
-};
 
 /// What take's gradient is: of x's shape, slices of g added where they were taken. Inputs: g, positions in order, where each came from, x for
 /// its shape, and the positions as they were, which its own gradient takes.
@@ -86,6 +60,23 @@ class AddSlicesOp final : public Op {
   int axis_, axes_;
 };
 
+}  // namespace
+
+Apply TakeOp::make_node(Inputs inputs) const {
+  inputs.require_count(2);
+  const Variable& x = inputs.at(0);
+  return {*this, {strided_ ? x : contiguous(x), inputs.at(1)}, {{x.dtype(), shape(x.dims(), inputs.at(1).dims())}}};
+}
+
+Thunk TakeOp::make_thunk(const Apply& node, ThunkContext& context) const {
+  const Cell &x = context.storage(node.input(0)), &positions = context.storage(node.input(1));
+  Cell& z = context.storage(node.output());
+  context.promise_repeatable();
+  context.promise_contained();
+  const Gather gather([&](std::string_view source, std::string_view name) { return context.compile(source, name); }, x.dtype(), strided_);
+  return [&x, &positions, &z, gather, axis = axis_, axes = axes_] { gather(x.array(), positions.array(), z.array(), axis, axes); };
+}
+
 Gradients TakeOp::gradient(const Apply& node, std::span<const Variable> output_gradients) const {
   const SourceLine line = node.where();
   const Variable &x = node.input(0), &g = output_gradients[0];
@@ -95,6 +86,8 @@ Gradients TakeOp::gradient(const Apply& node, std::span<const Variable> output_g
   const Variable sums = std::make_shared<const AddSlicesOp>(axis_, axes_)->apply(inputs, line).output();
   return Gradients{Gradient(cast_at(sums, gradient_dtype(x.dtype()), line)), Gradient::disconnected()};
 }
+
+namespace {
 
 constexpr const char* kLasts = R"(
 extern "C" __global__ void lasts_of_equals(const long long* keys, const long long* order, long long count, unsigned char* is_last) {

@@ -13,6 +13,7 @@
 #include "ops/rewrites/forward_shapes.hpp"
 #include "ops/rewrites/fuse_loops.hpp"
 #include "ops/rewrites/fuse_products.hpp"
+#include "ops/rewrites/fuse_takes.hpp"
 #include "ops/rewrites/fusion.hpp"
 #include "ops/rewrites/join_sinks.hpp"
 #include "ops/rewrites/pass_contiguous.hpp"
@@ -62,7 +63,8 @@ Pass followed_by(FusionRecord* record, Pass pass) {
 
 std::vector<Pass> fusion_passes(const Options& options, FusionRecord* record) {
   const Pass fuse{std::string(kFuseElementwise), [limits = options.fusion, record](FunctionGraph graph) { return fuse_elementwise(std::move(graph), limits, record); }};
-  return {followed_by(record, fuse), followed_by(record, {std::string(kJoinSinks), join_sinks})};
+  const Pass takes{std::string(kFuseTakes), [limits = options.fusion, record](FunctionGraph graph) { return fuse_takes(std::move(graph), limits, record); }};
+  return {followed_by(record, fuse), followed_by(record, takes), followed_by(record, {std::string(kJoinSinks), join_sinks})};
 }
 
 std::vector<Pass> passes_of(const Options& options, Device device, FusionRecord* record) {

@@ -14,10 +14,15 @@ void put(FunctionGraph& graph, const FusedOp& fused, std::span<const ValueId> in
   const FunctionGraph& inner = *fused.inner_graph();
   std::vector<ValueId> outer(static_cast<std::size_t>(inner.value_limit()), ValueId::kNone);
   const auto at = [&](ValueId value) -> ValueId& { return outer[static_cast<std::size_t>(value)]; };
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
+  for (std::size_t i = 0; i < inner.inputs().size(); ++i) {
     const ValueId input = inner.inputs()[i];
     const SizeOp* size = fused.size(static_cast<int>(i));
     at(input) = size ? graph.outputs(graph.add(size->shared_from_this(), inputs.subspan(i, 1), {&inner.type(input), 1}, where))[0] : inputs[i];
+  }
+  for (std::size_t i = 0; i < fused.takes().size(); ++i) {
+    const TakenInput& taken = fused.takes()[i];
+    const ValueId input = inner.inputs()[static_cast<std::size_t>(taken.input)], read[] = {inputs[static_cast<std::size_t>(taken.input)], inputs[inner.inputs().size() + i]};
+    at(input) = graph.outputs(graph.add(taken.op, read, {&inner.type(input), 1}, where))[0];
   }
   for (NodeId node : inner.toposort()) {
     std::vector<ValueId> read;
