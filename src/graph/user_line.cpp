@@ -99,8 +99,6 @@ Called::~Called() {
   users_function_number = 0;
 }
 
-std::string called_by_user(std::string_view own) { return std::string(users_function.empty() ? own : users_function); }
-
 SourceLine call_of_user(SourceLine own) {
   SourceLine call = line_of_user(own);
   if (users_function.empty()) return call;

@@ -36,7 +36,7 @@ class BuiltAt {
 /// The line that a BuiltAt of this thread says, else `own`.
 SourceLine line_of_user(SourceLine own);
 
-/// While it lives, called_by_user() of this thread is its function; the outermost counts. asked() makes one.
+/// While it lives, nodes that this thread builds are for its function (call_of_user); the outermost counts. asked() makes one.
 class Called {
  public:
   explicit Called(std::string_view function);
@@ -47,9 +47,6 @@ class Called {
  private:
   bool is_outermost_;
 };
-
-/// In whose name an op speaks that looks at its data at the call: the function of a Called of this thread, else `own`.
-std::string called_by_user(std::string_view own);
 
 /// The user's call that a node is built for: line_of_user(own), and the function of a Called of this thread. Ops that passes put in the node's place have it too.
 SourceLine call_of_user(SourceLine own);

@@ -226,7 +226,7 @@ Variable write_at(const WriteForm& form, const Variable& x, const Variable& posi
     const SortedPositions sorted = sorted_positions(positions, x, form.axis, form.axes, line);
     inputs.insert(inputs.end(), {sorted.positions, sorted.order});
   }
-  return std::make_shared<const WriteAtOp>(called_by_user(form.user), form.kind, form.axis, form.axes)->apply(inputs, line).output();
+  return std::make_shared<const WriteAtOp>(form.user, form.kind, form.axis, form.axes)->apply(inputs, line).output();
 }
 
 Variable take(const Operand& x, const Operand& positions, int axis) {
