@@ -17,7 +17,7 @@
 //
 // Infinities and NaN: a pivot is finite, between the least and the greatest float. An element of -inf adds exp(-inf) = 0, +inf moves the pivot to the greatest float and makes the sum 1, NaN makes the sum NaN. In the
 // end c - c, which is NaN of an infinite c, is added: rows that have +inf, and those of -inf alone, whose c is m give NaN, as inf - inf does in two passes. With a number for c a row of -inf gives 0 and one with +inf gives
-// infinity, likewise. A row without elements has no maximum (MaxOp refuses it), or with a number for c the sum 0 as in two passes.
+// infinity, likewise. A row without elements has no maximum (max refuses it), or with a number for c the sum 0 as in two passes.
 //
 // Which shapes it serves is the target's choice (Dialect::prefers_one_reading), which a GPU makes where rows would be read again (runtime/cuda/reducing_schedule.hpp).
 // See tests/runtime/kernel/exponential_sums_test.cpp, tests/function/exponential_sums_test.cpp; DAMO_DISABLE=join_exponentials leaves it out.

@@ -67,7 +67,7 @@ struct Layout {
   int items = 1;         ///< vectors of a thread at a time
   int vector = 1;        ///< elements of a vector: of a row, or of neighbouring columns
   int cluster = 1;       ///< blocks that share a row
-  int beside = 0;        ///< neighbouring rows of a tile that a block's neighbouring threads hold together (cuda/reducing_schedule.hpp); 0: not in this form
+  int beside = 0;        ///< neighbouring rows that a block's neighbouring threads hold together as a tile, or of rows in pieces read together (cuda/reducing_schedule.hpp); 0: not in this form
   int residents = 0;     ///< blocks that a multiprocessor is to hold at once; 0: as it comes
   int rows_each = 0;     ///< whole rows of a thread, one after the other, out of a run that its warp moves through shared memory (Access::kDense); 0: lanes share rows
   int ahead = 0;         ///< rows that blocks which stay have on their way to shared memory; 0: a block, or a cluster, has one row
