@@ -1,6 +1,7 @@
 #include "runtime/kernel/cache.hpp"
 
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -311,10 +312,14 @@ TEST_F(KernelCacheTest, TakesLittleTimeForAHit) {
   const CompileRequest request{.source = std::string(4096, 'x'), .kernels = {"kernel_of_a_usual_name"}};
   backend_.cache().get(request);
   constexpr int kTimes = 20000;
-  const auto begin = std::chrono::steady_clock::now();
+  const auto processor_time = [] {  // of this thread: the machine may have other things to do
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_nsec) * 1e-3;
+  };
+  const double begin = processor_time();
   for (int i = 0; i < kTimes; ++i) backend_.cache().get(request);
-  const double each =
-      std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count() / kTimes;
+  const double each = (processor_time() - begin) / kTimes;
   std::printf("[ figure ] a hit in memory, source of 4 KB: %.2f us\n", each);
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
   EXPECT_LT(each, 20.0);  // about 1 us; loose for debug builds and busy machines
