@@ -223,33 +223,19 @@ TEST_P(JoinedExponentialsOfRows, HaveTheSameBitsAtEachCall) {
   for (int i = 0; i < 5; ++i) EXPECT_EQ(found(exponential_sum(), x, false).sums, first.sums);
 }
 
-/// Of two arrays, a chain of elementwise steps, and softmaxes and sums of exponentials among other joins, which later elements follow from.
+/// Softmaxes and sums of exponentials among other joins, which later elements follow from.
 KernelSpec random_softmaxes(std::mt19937& random) {
-  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
-  static const char* const codes[] = {"(x0 + x1) * T(0.5)", "(x0 - x1) * T(0.5)", "x0 * x1 * T(0.5)", "maximum(x0, x1)"};
-  std::vector<Step> steps;
-  std::vector<int> elements = {0, 1}, all = elements;
-  const auto any = [&](const std::vector<int>& values) { return values[static_cast<std::size_t>(below(static_cast<int>(values.size())))]; };
-  const auto add = [&](Step step, bool is_element) {
-    steps.push_back(std::move(step));
-    const int value = 1 + static_cast<int>(steps.size());
-    all.push_back(value);
-    if (is_element) elements.push_back(value);
-    return value;
-  };
-  const int pairs = 1 + below(2);
-  for (int pair = 0; pair < pairs; ++pair) {
-    for (int i = below(3); i > 0; --i) add(map(codes[below(4)], {any(elements), any(all)}), true);
-    const int value = any(elements), maximum = add(greatest_of(value), false);
-    const int apart = add(less(value, maximum), true), power = add(exp_of(apart), true), sum = add(sum_of(power), false);
-    if (below(3) == 0) add(map("log(x0) + x1", {sum, maximum}), false);
-    if (below(4) != 0) add(map("x0 / x1", {power, sum}, 4), true);
-    else add(map("x0 - log(x1)", {apart, sum}), true);
-    if (below(4) == 0) add(sum_of(any(elements)), false);
+  RandomSteps steps(random);
+  for (int pairs = 1 + steps.below(2); pairs > 0; --pairs) {
+    steps.add_some();
+    const int value = steps.any_element(), maximum = steps.add(greatest_of(value), false);
+    const int apart = steps.add(less(value, maximum), true), power = steps.add(exp_of(apart), true), sum = steps.add(sum_of(power), false);
+    if (steps.below(3) == 0) steps.add(map("log(x0) + x1", {sum, maximum}), false);
+    if (steps.below(4) != 0) steps.add(map("x0 / x1", {power, sum}, 4), true);
+    else steps.add(map("x0 - log(x1)", {apart, sum}), true);
+    if (steps.below(4) == 0) steps.add(sum_of(steps.any_element()), false);
   }
-  std::vector<int> stores = {all.back(), elements.back()};
-  for (int i = 0; i < 2; ++i) stores.push_back(all[2 + static_cast<std::size_t>(below(static_cast<int>(all.size()) - 2))]);
-  return spec_of("softmaxes", std::move(steps), std::move(stores), 2);
+  return steps.spec("softmaxes");
 }
 
 TEST_P(JoinedExponentialsOfRows, AreInRandomSpecsWhatTwoPassesGive) {
@@ -261,24 +247,7 @@ TEST_P(JoinedExponentialsOfRows, AreInRandomSpecsWhatTwoPassesGive) {
     const std::optional<KernelSpec> form = with_joined_exponentials(spec);
     if (!form) continue;
     ++served;
-    EXPECT_LT(count_passes(*form), count_passes(spec));
-    const std::vector<Given> spaces = {{6, 700, false}, {2, 9001, false}, {70, 600, true}, {3, 5000, true}};
-    const auto& [count, length, columns] = spaces[seed % spaces.size()];
-    const Fill fill = [&](std::int64_t row, std::int64_t at, std::int64_t) { return 3 * normal(row, at + static_cast<std::int64_t>(seed)); };
-    const Array x = rows(fill, count, length, columns), y = rows([&](std::int64_t row, std::int64_t at, std::int64_t n) { return fill(row + 99, at, n); }, count, length, columns);
-    Shape kept = x.shape();
-    kept[columns ? 0 : 1] = 1;
-    const Passes passes(spec, [](int, const Passes&) { return false; });
-    std::vector<Array> plain = {x, y}, joined = {x, y};
-    for (int store : spec.stores) {
-      for (auto* arrays : {&plain, &joined}) arrays->push_back(Array::empty(passes.is_element(store) ? x.shape() : kept, float32, device()));
-    }
-    run(spec, x.shape(), columns ? 1u : 2u, plain);
-    run(*form, x.shape(), columns ? 1u : 2u, joined);
-    for (std::size_t i = 2; i < plain.size(); ++i) {
-      const Values a = plain[i].to_doubles(), b = joined[i].to_doubles();
-      for (std::size_t k = 0; k < a.size(); ++k) ASSERT_NEAR(a[k], b[k], 2e-5 * (1 + std::abs(a[k]))) << "output " << i - 2 << " element " << k;
-    }
+    expect_alike(spec, *form, seed, 0, 3);
   }
   EXPECT_GE(served, 8) << "the specs should give it something to do";
 }
