@@ -1,6 +1,7 @@
 #include "runtime/cuda/reducing_schedule.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "runtime/cuda/reducing_vectors.hpp"
 #include "runtime/cuda/run_schedule.hpp"
@@ -42,6 +43,9 @@ constexpr std::int64_t kOneWarpRow = 4096;      // of one pass: longer rows take
 constexpr int kSparseLanes = 64;                // up to 32 lanes a row needs no barrier, from 128 on it has warps to hide it: these hold less
 constexpr int kLanesOfACluster = 256;           // of each block, unless the longest cluster needs more
 constexpr int kLanesAlone = 512;                // of a row that is not worth a cluster: with 1,024 one block is resident and waits for itself
+constexpr int kManyWords = 3;                    // of an element, that are wanted again
+constexpr int kRegistersAtOnce = 8;              // that a thread is given, or a multiple
+constexpr int kRegistersOfAnArray = 8;          // of a thread that holds a long row, for each word of an element but one: vectors of other arrays that are on their way
 constexpr int kLanesOfReaders = 128;            // where no elements are written: many small blocks read while others wait, two large ones do not
 constexpr int kClustersResident = 5;            // blocks of kLanesOfACluster
 constexpr std::size_t kMostArraysAhead = 2;      // of blocks that stay
@@ -147,6 +151,35 @@ bool holds_short(const KernelSpec& spec, const Layout& layout) {
   return bytes < 4 * words;
 }
 
+/// Blocks that hold a row, and how many of them a multiprocessor has.
+struct Holders {
+  int lanes, residents;
+};
+constexpr Holders kHoldersOfLongRows[] = {{kLanesAlone, 2}, {kLanesOfACluster, 2}, {kLanesAlone, 1}};
+constexpr Holders kHoldersOfShorts[] = {{kLanesOfACluster, 3}};
+constexpr Holders kHoldersOfManyWords[] = {{64, 12}, {64, 8}, {128, 6}, {128, 4}, {256, 3}, {256, 2}};
+
+/// The first of the holders whose threads have registers for the row, or for their part of it where a cluster shares it: the fewest blocks that hold it, each alone on its multiprocessor. For kernels that write
+/// elements of rows of which there is one for each multiprocessor. words: of an element; own: registers besides. Of words that are wanted again a third may be spilled. False if none hold it.
+bool hold_in_registers(const KernelSpec& spec, Layout& layout, const Geometry& geometry, std::int64_t vectors, int words, int own, const Processors& processors, std::span<const Holders> all) {
+  if (!writes_elements(spec) || geometry.count < processors.count) return false;
+  const int most_blocks = spec.joins_across() ? 1 : processors.cluster, again = bytes_wanted_again(spec, layout) / 4;
+  for (int cluster = 1; cluster <= most_blocks; cluster *= 2) {
+    for (const Holders& holders : all) {
+      const auto items = static_cast<int>(divide_up(vectors, std::int64_t{holders.lanes} * cluster));
+      const int registers = kRegisters / (holders.lanes * holders.residents) / kRegistersAtOnce * kRegistersAtOnce;
+      const bool fits = own + items * words * layout.vector <= registers && 2 * items * again * layout.vector <= 3 * (registers - own);
+      if ((cluster > 1 && holders.residents > 1) || !fits) continue;
+      layout.lanes = holders.lanes;
+      layout.items = items;
+      layout.residents = holders.residents;
+      layout.cluster = cluster;
+      return true;
+    }
+  }
+  return false;
+}
+
 /// Lanes, items and cluster that hold a row; false if nothing does.
 bool hold_rows(const KernelSpec& spec, Layout& layout, const Geometry& geometry, std::int64_t length, const Processors& processors, const AskedRows& asked) {
   const int words = words_of_place(spec, layout) * layout.vector;  // of a vector
@@ -162,8 +195,16 @@ bool hold_rows(const KernelSpec& spec, Layout& layout, const Geometry& geometry,
   const bool is_of_warps = is_short && !spec.joins_across() && are_many(geometry.count, processors);
   lanes = spec.joins_across() && are_many(geometry.count, processors) ? lanes_across(vectors) : lanes_in_a_warp(vectors, is_of_warps ? std::clamp(held / words + more_vectors, 1, kItemsInAWarp) : 1);
   while (lanes < most_alone && !fits()) lanes *= 2;
+  const int own = kLeastOwnRegisters + words_held(spec) + of_members, again = bytes_wanted_again(spec, layout) / 4;
+  const auto hold = [&](std::span<const Holders> all, int of_element, int beside) {
+    return asked.lanes + asked.items + asked.cluster + asked.residents == 0 && hold_in_registers(spec, layout, geometry, vectors, of_element, beside, processors, all);
+  };
+  const int of_place = words_of_place(spec, layout), of_arrays = own + kRegistersOfAnArray * (of_place - 1);
+  if (lanes > 32 && again >= kManyWords && !spec.joins_across() && hold(kHoldersOfManyWords, again, own)) return true;
+  if (is_short && lanes == kLanesAlone && fits() && hold(kHoldersOfShorts, of_place, of_arrays)) return true;
   if (!fits()) held = kMostWordsHeld;
   while (lanes < kLanesAlone && !fits()) lanes *= 2;
+  if (!fits() && hold(kHoldersOfLongRows, of_place, of_arrays)) return true;
   if (!fits() && processors.cluster > 1) {
     lanes = kLanesOfACluster;
     while (cluster < processors.cluster && !fits()) cluster *= 2;
@@ -289,7 +330,9 @@ void stay(const KernelSpec& spec, Layout& layout, const Geometry& geometry, cons
   const std::vector<int> arrays = arrays_ahead(spec, layout);
   std::size_t read = 0;  // element by element
   for (int i = 0; i < spec.input_count(); ++i) read += !is_scalar(access_of(layout, i)) && !spec.is_row(i);
-  if (layout.cluster == 1 || arrays.empty() || arrays.size() != read || read > kMostArraysAhead || spec.users_text || !writes_elements(spec)) return;
+  // Of 16-bit floats one block a multiprocessor has too little on its way.
+  const bool waits = layout.cluster > 1 || (layout.residents == 1 && bytes_read(spec, layout) < 4);
+  if (!waits || arrays.empty() || arrays.size() != read || read > kMostArraysAhead || spec.users_text || !writes_elements(spec)) return;
   const std::int64_t before = layout.ends == Ends::kAnywhere ? kLineBytes / spec.element_bytes(arrays[0]) - 1 : 0;  // elements of the row's first line, at most
   const std::int64_t vectors = divide_up(length + before, layout.vector), most = kMostWordsHeld / (words_wanted_again(spec, layout) * layout.vector);
   Layout stays = layout;

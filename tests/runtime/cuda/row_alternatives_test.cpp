@@ -75,7 +75,7 @@ TEST(RowAlternatives, LeaveTheCompilerRegistersForARow) {
 }
 
 TEST(RowAlternatives, AreOtherNumbersOfRowsAheadWhereBlocksStay) {
-  const Rows rows(softmax_in_steps(), {2000, 16388});
+  const Rows rows(softmax_in_steps(), {2000, 70000});
   ASSERT_EQ(rows.layout.ahead, 2);
   EXPECT_THAT(of(rows.alternatives(), &Layout::ahead), ElementsAre(2, 1)) << "shared memory has no room for three";
   const Rows full(softmax_in_steps(), {2000, 65536});
@@ -148,7 +148,7 @@ TEST(RowAlternatives, CompileForHopper) {
   };
   const NormGradients gradients(16384, 8192);
   compile(gradients.spec, row_alternatives(gradients.spec, gradients.layout, *gradients.geometry, kH200));
-  const Rows softmaxes[] = {{softmax_in_steps(), {32768, 4096}}, {softmax_in_steps(), {2670, 50257}}};
+  const Rows softmaxes[] = {{softmax_in_steps(), {32768, 4096}}, {softmax_in_steps(), {2670, 80257}}};
   for (const Rows& rows : softmaxes) compile(rows.spec, rows.alternatives());
   const Rows sums(row_sum(), {4096, 65536}, true);
   compile(sums.spec, sums.alternatives());
@@ -213,8 +213,8 @@ TEST(RowModel, GoesByBytesWavesAndLaunches) {
 }
 
 TEST(RowModel, HasTheWholeRowsOfBlocksThatStay) {
-  // 2,112 rows of 132 blocks are 16 of each; one more is 17 of one.
-  const Rows even(softmax_in_steps(), {2112, 16388}), odd(softmax_in_steps(), {2113, 16388});
+  // 528 rows of 33 clusters are 16 of each; one more is 17 of one.
+  const Rows even(softmax_in_steps(), {528, 70000}), odd(softmax_in_steps(), {529, 70000});
   ASSERT_GT(even.layout.ahead, 0);
   EXPECT_NEAR((odd.predicted(odd.layout) - 2) / (even.predicted(even.layout) - 2), 17.0 / 16, 0.005);
 }
