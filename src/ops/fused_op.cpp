@@ -8,7 +8,7 @@
 
 namespace damo {
 
-FusedOp::FusedOp(FunctionGraph inner, std::shared_ptr<FusedForm> form, SizesOfInputs sizes, std::vector<TakenInput> takes) : inner_(std::move(inner)), form_(std::move(form)), sizes_(std::move(sizes)), takes_(std::move(takes)), reduced_axes_(row_axes(inner_)), reduces_(has_reductions(inner_)) {}
+FusedOp::FusedOp(FunctionGraph inner, std::shared_ptr<FusedForm> form, SizesOfInputs sizes, std::vector<TakenInput> takes) : inner_(std::move(inner)), form_(std::move(form)), sizes_(std::move(sizes)), takes_(std::move(takes)), reduced_axes_(row_axes(inner_)), across_axes_(damo::across_axes(inner_)), reduces_(has_reductions(inner_)) {}
 
 Props FusedOp::props() const {
   Props props{{"nodes", std::int64_t{inner_.node_count()}}};

@@ -25,7 +25,7 @@ struct TakenInput {
 
 class FusedOp final : public Op {
  public:
-  /// inner: only ElementwiseOps, and ReduceOps of the same axes or of all others (lower.hpp); numbered inputs first. form: that of inner, and of which inputs are sizes.
+  /// inner: only ElementwiseOps, and ReduceOps of the same axes or, all of them, of some others (lower.hpp); numbered inputs first. form: that of inner, and of which inputs are sizes.
   /// takes: of other inputs than sizes, each once, ascending.
   FusedOp(FunctionGraph inner, std::shared_ptr<FusedForm> form, SizesOfInputs sizes = {}, std::vector<TakenInput> takes = {});
 
@@ -60,6 +60,8 @@ class FusedOp final : public Op {
   bool has_sizes() const { return !sizes_.empty(); }
   /// Bit a: axis a of the space is part of a row.
   std::uint32_t reduced_axes() const { return reduced_axes_; }
+  /// Bit a: axis a of the space is one that rows are joined across.
+  std::uint32_t across_axes() const { return across_axes_; }
   /// What is read again after a reduction, be it over no axes, is read after elements were written. So may be slices, and positions.
   bool may_run_in_place(int, int input) const override { return !reduces_ && input < array_count() && !take(input); }
   bool may_write_window(int) const override { return true; }
@@ -72,7 +74,7 @@ class FusedOp final : public Op {
   std::shared_ptr<FusedForm> form_;
   SizesOfInputs sizes_;
   std::vector<TakenInput> takes_;
-  std::uint32_t reduced_axes_;
+  std::uint32_t reduced_axes_, across_axes_;
   bool reduces_;  ///< over no axes perhaps
 };
 

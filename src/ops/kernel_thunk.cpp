@@ -32,7 +32,7 @@ struct Part {
   std::shared_ptr<SpecKernel> kernel;
   std::vector<int> parameters;
   std::uint32_t reduced_axes = 0;
-  bool across = false;  ///< it reduces the other axes
+  bool across = false;  ///< it reduces the axes that rows are joined across
 };
 
 /// Kernels that do the node's work one after another, and the values between them.
@@ -226,7 +226,7 @@ class KernelThunk {
       if (size_of(i)) shapes[i] = {};
     }
     if (kernel_.spec().has_ordinals()) shapes.insert(shapes.end(), all.begin(), all.end());  // no array need be as large as what is counted
-    const Shape space = broadcast_shapes(shapes), row = reduced_shape(space, reduced_axes_, true), column = reduced_shape(space, other_axes(space), true);
+    const Shape space = broadcast_shapes(shapes), row = reduced_shape(space, reduced_axes_, true), column = reduced_shape(space, across_axes(), true);
     bool fits = true;
     for (std::size_t i = inputs; i < cells; ++i) fits &= shapes[i] == space || (reduced_axes_ != 0 && (shapes[i] == row || shapes[i] == column));
     if (fused && reduced_axes_ != 0) {
@@ -318,7 +318,7 @@ class KernelThunk {
         else arrays.push_back({&row, &row_strides});
       }
       bound.launches.push_back({BoundKernel(*part.kernel), part.parameters});
-      is_whole &= bound.launches.back().kernel.bind(space, arrays, false, part.across ? other_axes(space) : part.reduced_axes, want);
+      is_whole &= bound.launches.back().kernel.bind(space, arrays, false, part.across ? across_axes() : part.reduced_axes, want);
       bound.launches.back().kernel.set_flag(flag_);
       set_sizes(bound.launches.back());
     }
@@ -326,8 +326,8 @@ class KernelThunk {
     return bound;
   }
 
-  /// The axes of which there is one element for each of the rows.
-  std::uint32_t other_axes(const Shape& space) const { return ~reduced_axes_ & static_cast<std::uint32_t>((std::uint64_t{1} << space.rank()) - 1); }
+  /// The axes that rows are joined across.
+  std::uint32_t across_axes() const { return fused_ ? fused_->across_axes() : 0; }
 
   /// The axes of the rows, counted from the last.
   std::uint32_t row_axes(int rank) const {

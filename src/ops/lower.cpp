@@ -116,6 +116,15 @@ std::uint32_t row_axes(const FunctionGraph& graph) {
   return axes;
 }
 
+std::uint32_t across_axes(const FunctionGraph& graph) {
+  const std::uint32_t rows = row_axes(graph);
+  for (NodeId node : graph.nodes()) {
+    const std::uint32_t reduced = kernel_op(graph, node).reduced_axes().value_or(rows);
+    if (reduced != rows) return reduced;
+  }
+  return 0;
+}
+
 bool has_reductions(const FunctionGraph& graph) {
   const std::vector<NodeId> nodes = graph.nodes();
   return std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) { return kernel_op(graph, node).reduced_axes().has_value(); });

@@ -12,8 +12,10 @@ inline bool is_literal(const ConstantPtr& constant) { return constant && constan
 /// The op of a node of which it is known that it describes its kernel.
 inline const KernelOp& kernel_op(const FunctionGraph& graph, NodeId node) { return static_cast<const KernelOp&>(graph.op(node)); }
 
-/// The axes that make the rows of a graph of KernelOps over one space; 0 if nothing is reduced. Reductions over all other axes join across rows.
+/// The axes that make the rows of a graph of KernelOps over one space; 0 if nothing is reduced. Reductions over other axes join across rows.
 std::uint32_t row_axes(const FunctionGraph& graph);
+/// Those that its other reductions go over, which join across rows; 0 if there are none.
+std::uint32_t across_axes(const FunctionGraph& graph);
 /// Whether one of the graph's KernelOps reduces or scans, over no axes perhaps.
 bool has_reductions(const FunctionGraph& graph);
 

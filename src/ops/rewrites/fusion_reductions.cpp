@@ -34,6 +34,14 @@ bool is_row_of(const std::vector<int>& row, const std::vector<int>& space, std::
 
 }  // namespace
 
+bool joins_many(const Shape& dims, std::uint32_t axes) {
+  std::int64_t joined = 1;
+  for (int axis = 0; axis < dims.rank() && joined < kFewestJoined; ++axis) {
+    if (axes >> axis & 1u) joined *= std::max<std::int64_t>(dims[axis], 1);
+  }
+  return joined >= kFewestJoined;
+}
+
 ReductionGroups::ReductionGroups(const FunctionGraph& graph, const std::vector<std::vector<NodeId>>& groups, const std::unordered_set<NodeId>& alone)
     : graph_(graph), order_(graph.toposort()), shapes_(graph, order_), whole_of_(static_cast<std::size_t>(graph.node_limit()), -1), follows_scan_(static_cast<std::size_t>(graph.node_limit()), false) {
   const auto add = [&](std::vector<NodeId> nodes) -> Whole& {
@@ -127,6 +135,7 @@ int ReductionGroups::find(int whole) {
 
 void ReductionGroups::unite(int into, int from) {
   wholes_[static_cast<std::size_t>(from)].parent = into;
+  wholes_[static_cast<std::size_t>(into)].across |= wholes_[static_cast<std::size_t>(from)].across;
   std::swap(wholes_[static_cast<std::size_t>(into)].next, wholes_[static_cast<std::size_t>(from)].next);  // two rings become one
 }
 
@@ -167,7 +176,7 @@ Apart ReductionGroups::against(int a, int b) {
   if (x == y) return Apart::kNone;
   if (!x->takes_part || !y->takes_part) return Apart::kCycle;
   if (x->reduces && y->reduces) {
-    if (x->space != y->space || x->axes != y->axes) return Apart::kAxes;
+    if (x->space != y->space || x->axes != y->axes || (x->across && y->across && x->across != y->across)) return Apart::kAxes;
     return x->joins == y->joins ? Apart::kNone : Apart::kScan;
   }
   if (y->reduces) std::swap(x, y);
@@ -232,8 +241,11 @@ bool ReductionGroups::is_plain_join(NodeId node) const {
 bool ReductionGroups::has_rows_for(const Whole& group, const Whole& whole) const {
   const auto all = static_cast<std::uint32_t>((std::uint64_t{1} << whole.space.size()) - 1);
   const std::vector<int>& result = shapes_.of(graph_.outputs(whole.nodes[0])[0]);
-  return group.takes_part && group.reduces && group.joins <= Joins::kRows && group.space == whole.space && group.axes == (all & ~whole.axes) &&
-         result != group.space && !is_row_of(result, group.space, group.axes);
+  if (!group.takes_part || !group.reduces || group.joins > Joins::kRows || group.space != whole.space || (group.axes & whole.axes) != 0) return false;
+  if (!(group.axes >> (whole.space.size() - 1) & 1u)) return false;  // by which a kernel tells its rows
+  if (group.across != 0 && group.across != whole.axes) return false;
+  if ((group.axes | whole.axes) != all && !joins_many(whole.dims, whole.axes)) return false;
+  return result != group.space && !is_row_of(result, group.space, group.axes);
 }
 
 /// A group of rows that reads the value, which the reduction reads; -1: none.
@@ -268,6 +280,7 @@ bool ReductionGroups::join_across(int number) {
   if (least > wholes_[static_cast<std::size_t>(group)].level) return false;
   unite(group, number);
   Whole& rows = wholes_[static_cast<std::size_t>(group)];
+  rows.across = whole.axes;
   whole.level = rows.level;
   return true;
 }

@@ -3,8 +3,9 @@
 // rows that the reductions leave. So softmax, written with max, exp, sum and a division, is one group. Scans make groups as reductions do, in one
 // direction and without reductions, and no scan follows from another of its group.
 //
-// A group of rows may join across them too: a reduction over all axes but those of its rows, as the gradient by a norm's weight, or a sum of
-// columns beside one of rows. Its condition: plain joins of one accumulator, without the numbers of elements; it reads an element of the group, or an array
+// A group of rows may join across them too: a reduction over axes that are not its rows', as the gradient by a norm's weight, or a sum of
+// columns beside one of rows. Where it leaves others of these, as channels that have weights of their own, it joins kFewestJoined rows at least, so that what the kernel holds of them is little beside its
+// arrays; all such reductions of a group go over the same axes. Its condition: plain joins of one accumulator, without the numbers of elements; it reads an element of the group, or an array
 // that the group reads, in the group's space; its result is neither an element nor a value of a row, and is read outside alone: it is known when all rows are done, so no element of the group reads it, nor
 // does one read what follows from it through steps of a column's shape. Rows are along the last axis,
 // where neighbours lie in memory as a rule. Where a call's arrays lie otherwise the kernel is split (split_passes.hpp).
@@ -30,6 +31,10 @@ namespace damo {
 
 class KernelOp;
 
+inline constexpr std::int64_t kFewestJoined = 8;
+/// Whether a reduction over these axes joins so many elements, as far as extents are known.
+bool joins_many(const Shape& dims, std::uint32_t axes);
+
 class ReductionGroups {
  public:
   /// groups: of elementwise nodes. alone: reductions that stay kernels of their own.
@@ -52,6 +57,7 @@ class ReductionGroups {
     std::uint32_t axes = 0;        // that are reduced
     bool reduces = false, takes_part = false;
     bool may_go_across = false;    // a reduction that may join across the rows of a group
+    std::uint32_t across = 0;      // at a root: axes that rows are joined across
     bool is_done = false;          // its group is found
     Joins joins = Joins::kNone;
   };

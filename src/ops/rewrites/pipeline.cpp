@@ -18,6 +18,7 @@
 #include "ops/rewrites/join_sinks.hpp"
 #include "ops/rewrites/pass_contiguous.hpp"
 #include "ops/rewrites/push_out_of_loops.hpp"
+#include "ops/rewrites/reduce_in_steps.hpp"
 #include "ops/rewrites/refine_spaces.hpp"
 #include "ops/rewrites/simplify.hpp"
 #include "ops/rewrites/sink_branches.hpp"
@@ -90,6 +91,7 @@ std::vector<Pass> passes_of(const Options& options, Device device, FusionRecord*
   if (options.fuse) {
     passes.push_back({std::string(kFuseProducts), [device](FunctionGraph graph) { return fuse_products(std::move(graph), device); }});
     passes.push_back({std::string(kRefineSpaces), refine_spaces});
+    passes.push_back({std::string(kReduceInSteps), reduce_in_steps});
     for (Pass& pass : fusion_passes(options, record)) passes.push_back(std::move(pass));
   }
   passes.push_back(followed_by(record, {std::string(kPassContiguous), pass_contiguous}));

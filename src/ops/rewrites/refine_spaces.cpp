@@ -122,6 +122,7 @@ class SpaceRefining {
         if (from != NodeId::kNone) unite(root(from), root(node));
       }
     }
+    join_reductions_beside();
     for (NodeId node : order_) {  // what may share a kernel with a space's nodes, and has axes that stay
       if (takes_part_[index(node)] || !dynamic_cast<const KernelOp*>(&graph_.op(node))) continue;
       for (ValueId input : graph_.inputs(node)) leave(input);
@@ -129,6 +130,19 @@ class SpaceRefining {
         for (const Use& use : graph_.uses(output)) {
           if (use.node != NodeId::kNone && takes_part_[index(use.node)] && dims(output).rank() > 0) spaces_[index(root(use.node))].dims.reset();
         }
+      }
+    }
+  }
+
+  /// A reduction of what other nodes read, as the gradient by a bias: over their space, it may be in their kernel.
+  void join_reductions_beside() {
+    for (NodeId node : order_) {
+      if (!takes_part_[index(node)] || !dynamic_cast<const ReduceOp*>(&graph_.op(node))) continue;
+      const ValueId from = graph_.inputs(node)[0];
+      for (const Use& use : graph_.uses(from)) {
+        if (use.node == NodeId::kNone || use.node == node || !takes_part_[index(use.node)]) continue;
+        const auto& beside = spaces_[index(root(use.node))].dims;
+        if (beside && *beside == dims(from)) unite(root(use.node), root(node));
       }
     }
   }

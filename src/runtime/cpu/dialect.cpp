@@ -127,13 +127,13 @@ constexpr std::int64_t kBytesHeld = std::int64_t{1} << 18;  // of a task: half a
 /// Of the shape alone: by the number of threads sums would follow it.
 Work across_work(const KernelSpec& spec, const Geometry& geometry) {
   Work work;
-  const std::int64_t rows = geometry.count, length = geometry.reduced.count;
+  const std::int64_t rows = geometry.count, length = geometry.reduced.count, batches = rows / std::max<std::int64_t>(geometry.joined, 1);
   work.tile = std::clamp(divide_up(rows, kManyTasks), kFewestRowsHeld, kRowsHeld);
   work.chunk = length;
-  work.chunks = divide_up(rows, work.tile);
-  work.launches.push_back({0, {{work.chunks}, {1}}});
-  work.launches.push_back({1, {{divide_up(length, kCpuAcrossColumns)}, {1}}});
-  work.scratch_bytes = static_cast<std::size_t>(work.chunks * length) * across_bytes(spec) + 128 * spec.steps.size();
+  work.chunks = divide_up(geometry.joined, work.tile);
+  work.launches.push_back({0, {{batches * work.chunks}, {1}}});
+  work.launches.push_back({1, {{divide_up(batches * length, kCpuAcrossColumns)}, {1}}});
+  work.scratch_bytes = static_cast<std::size_t>(batches * work.chunks * length) * across_bytes(spec) + 128 * spec.steps.size();
   return work;
 }
 

@@ -420,7 +420,8 @@ void CpuReducingEmitter::emit_rows() {
   begin(entry_name(spec_));
   declare_held("    ");
   if (spec_.joins_across()) {
-    line("    const i64 from = task * a.tile, to = from + a.tile < a.n ? from + a.tile : a.n, begin = 0, end = a.length;");
+    if (layout_.batched) line("    const i64 batch = task / a.chunks, share = task % a.chunks, from = batch * a.joined + share * a.tile, end_row = (batch + 1) * a.joined, to = from + a.tile < end_row ? from + a.tile : end_row, begin = 0, end = a.length;");
+    else line("    const i64 from = task * a.tile, to = from + a.tile < a.n ? from + a.tile : a.n, begin = 0, end = a.length;");
     emit_held_across();
   } else {
     line("    const i64 chunk = task % a.chunks, from = task / a.chunks * a.tile, to = from + a.tile < a.n ? from + a.tile : a.n;");

@@ -53,6 +53,7 @@ class CpuReducingEmitter {
   void declare_held(const std::string& indent);
   void emit_held_across();
   std::vector<int> parted() const;
+  std::string places_across() const { return layout_.batched ? "(a.n / a.joined * a.length)" : "a.length"; }  ///< values that joins across rows give
   void emit_parts(const std::string& count);
   void begin_finish_of_parts(const std::string& all);
   void emit_finish_across();

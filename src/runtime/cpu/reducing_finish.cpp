@@ -25,10 +25,10 @@ void CpuReducingEmitter::emit_parts(const std::string& count) {
 
 /// h3, ...: the task's values of joins across rows, one for each place of a row.
 void CpuReducingEmitter::emit_held_across() {
-  emit_parts("a.length");
+  emit_parts(places_across());
   for (int join : parted()) {
     const std::string n = number(join);
-    line("    Joined" + n + "* __restrict const h" + n + " = part" + n + " + task * a.length;");
+    line("    Joined" + n + "* __restrict const h" + n + " = part" + n + " + " + (layout_.batched ? "(share * (a.n / a.joined) + batch)" : "task") + " * a.length;");
     line("    for (i64 p = 0; p < a.length; ++p) h" + n + "[p] = neutral" + n + "();");
   }
 }
@@ -52,8 +52,12 @@ void CpuReducingEmitter::begin_finish_of_parts(const std::string& all) {
 
 /// Each task joins what the first kernel's tasks have of some neighbouring places.
 void CpuReducingEmitter::emit_finish_across() {
-  begin_finish_of_parts("a.length");
-  line("      i64 left_over = value;");
+  begin_finish_of_parts(places_across());
+  line("      i64 left_over = " + std::string(layout_.batched ? "value % a.length, rest = value / a.length * a.joined;" : "value;"));
+  for (int axis = layout_.rank - 1; layout_.batched && axis >= 0; --axis) {
+    const std::string n = number(axis);
+    line("      const i64 c" + n + " = " + (axis > 0 ? "rest % a.kept[" + n + "]; rest /= a.kept[" + n + "];" : "rest;"));
+  }
   for (int axis = layout_.reduced_rank - 1; axis >= 0; --axis) {
     const std::string n = number(axis);
     line("      const i64 q" + n + " = " + (axis > 0 ? "left_over % a.reduced[" + n + "]; left_over /= a.reduced[" + n + "];" : "left_over;"));
@@ -61,9 +65,10 @@ void CpuReducingEmitter::emit_finish_across() {
   for (int output : passes_.across_stores()) {
     const int i = parameter_of(output);
     const int value = spec_.stores[static_cast<std::size_t>(output)];
-    const std::string n = number(value), type = value_type(steps_.dtype(value)), post = steps_.post(value, "part" + number(spec_.accumulator_of(value)) + "[value]", "a.n");
+    const std::string n = number(value), type = value_type(steps_.dtype(value)), post = steps_.post(value, "part" + number(spec_.accumulator_of(value)) + "[value]", layout_.batched ? "a.joined" : "a.n");
     std::string place = "0";
-    for (int axis = 0; !is_scalar(access(i)) && axis < layout_.reduced_rank; ++axis) place += " + q" + number(axis) + " * a.r" + number(i) + "[" + number(axis) + "]";
+    for (int axis = 0; layout_.batched && axis < layout_.rank; ++axis) place += " + c" + number(axis) + " * a.k" + number(i) + "[" + number(axis) + "]";
+    for (int axis = 0; !is_scalar(access(i)) && access(i) != Access::kRepeat && axis < layout_.reduced_rank; ++axis) place += " + q" + number(axis) + " * a.r" + number(i) + "[" + number(axis) + "]";
     line("      { const " + type + " v" + n + " = " + post + "; " + storing(output, "a.p" + number(i) + "[" + place + "]", [](int value) { return local_name(value); }) + " }");
   }
   line("    }\n  }");

@@ -32,8 +32,14 @@ std::string CudaReducingEmitter::hold(int join, const std::string& row, const st
   return "scatter(" + held_place(join, row) + ", " + number(layout_.lanes) + ", " + vector + ");";
 }
 
+/// Of a block of a batch, whose rows are joined apart from others': the batch's rows, and which of the a.chunks blocks that share them it is.
+void CudaReducingEmitter::emit_batch() {
+  if (layout_.batched) line("  const i64 share = block % a.chunks, first_row = block / a.chunks * a.joined, end_row = first_row + a.joined;");
+}
+
 /// held3, ...: the block's values of joins across rows, of each row that it goes through at a time. Then the loop over its rows.
 void CudaReducingEmitter::emit_held_across() {
+  emit_batch();
   const std::string width = number(layout_.vector), items = number(layout_.items);
   if (stays()) {
     for (int join : across_) {
@@ -54,8 +60,9 @@ void CudaReducingEmitter::emit_held_across() {
     line("    " + hold(join, "slot", "h") + "\n  }");
     from += divide_up(bytes, 128) * 128;
   }
-  line("  for (i64 group = block; group * " + number(slots()) + " < a.n; group += a.chunks) {");
-  line("  const i64 own = group * " + number(slots()) + " + slot, row = own < a.n ? own : a.n - 1;");
+  const std::string all = number(slots());
+  line("  for (i64 group = " + std::string(layout_.batched ? "share; group * " + all + " < a.joined" : "block; group * " + all + " < a.n") + "; group += a.chunks) {");
+  line("  const i64 own = " + std::string(layout_.batched ? "first_row + " : "") + "group * " + all + " + slot, row = own < " + end_of_rows() + " ? own : " + end_of_rows() + " - 1;");
 }
 
 /// part3, ...: where the blocks' values lie, those of one block side by side.
@@ -64,7 +71,7 @@ void CudaReducingEmitter::emit_parts_across() {
   for (int join : across_) {
     const std::string n = number(join), type = "Joined" + n;
     line("  " + type + "* const part" + n + " = reinterpret_cast<" + type + "*>(" + from + ");");
-    from += " + (a.chunks * a.length * i64(sizeof(" + type + ")) + 127) / 128 * 128";
+    from += " + (a.chunks * " + places_across() + " * i64(sizeof(" + type + ")) + 127) / 128 * 128";
   }
 }
 
@@ -78,6 +85,7 @@ void CudaReducingEmitter::emit_leave_across() {
     line("  }");
   }
   emit_parts_across();
+  if (layout_.batched) line("  const i64 of_block = share * (a.n / a.joined) + block / a.chunks;");
   if (slots() > 1) line("  __syncthreads();");
   if (stays()) line("#pragma unroll");
   line("  for (int u = " + std::string(stays() ? "0" : "slot") + "; u < " + items + "; u += " + all + ") {");
@@ -91,7 +99,7 @@ void CudaReducingEmitter::emit_leave_across() {
       line("      for (int s = 1; s < " + all + "; ++s) {\n        const " + type + " h = " + held(join, "s") + ";");
       line("#pragma unroll\n        for (int k = 0; k < " + width + "; ++k) sum.e[k] = reduce" + n + "(sum.e[k], h.e[k]);\n      }");
     }
-    line("      *reinterpret_cast<" + type + "*>(part" + n + " + block * a.length + at) = sum;\n    }");
+    line("      *reinterpret_cast<" + type + "*>(part" + n + " + " + (layout_.batched ? "of_block" : "block") + " * a.length + at) = sum;\n    }");
   }
   line("  }");
 }
@@ -101,21 +109,25 @@ void CudaReducingEmitter::emit_finish_across() {
   const std::string columns = number(kAcrossColumns), lanes = number(kAcrossLanes);
   begin_kernel(entry_names(spec_, layout_)[1], number(kAcrossColumns * kAcrossLanes));
   line("  const int t = threadIdx.x, lane = t / " + columns + ", slot = t % " + columns + ";");
-  line("  const i64 own = i64(blockIdx.x) * " + columns + " + slot, p = own < a.length ? own : a.length - 1;");
+  const std::string all = places_across();
+  line("  const i64 own = i64(blockIdx.x) * " + columns + " + slot, value = own < " + all + " ? own : " + all + " - 1;");
   emit_parts_across();
   for (int join : across_) {
     const std::string n = number(join), type = "Joined" + n, s = "s" + n;
     line("  " + type + " j" + n + " = neutral" + n + "();");
-    line("#pragma unroll 4\n  for (i64 k = lane; k < a.chunks; k += " + lanes + ") j" + n + " = reduce" + n + "(j" + n + ", part" + n + "[k * a.length + p]);");
+    line("#pragma unroll 4\n  for (i64 k = lane; k < a.chunks; k += " + lanes + ") j" + n + " = reduce" + n + "(j" + n + ", part" + n + "[k * " + all + " + value]);");
     line("  __shared__ " + type + " " + s + "[" + number(kAcrossColumns * kAcrossLanes) + "];\n  " + s + "[t] = j" + n + ";\n  __syncthreads();");
     line("  for (int apart = " + number(kAcrossLanes / 2) + "; apart > 0; apart /= 2) {");
     line("    if (lane < apart) " + s + "[t] = reduce" + n + "(" + s + "[t], " + s + "[t + apart * " + columns + "]);\n    __syncthreads();\n  }");
   }
-  line("  if (lane != 0 || own >= a.length) return;");
+  line("  if (lane != 0 || own >= " + all + ") return;");
+  line("  const i64 p = " + std::string(layout_.batched ? "value % a.length, row = value / a.length * a.joined;" : "value;"));
+  if (layout_.batched) text_ += coordinates();
   for (int output : passes_.across_stores()) {
     const int i = spec_.input_count() + output, join = spec_.stores[static_cast<std::size_t>(output)];
-    line("  { const " + value_type(steps_.dtype(join)) + " v" + number(join) + " = " + steps_.post(join, "s" + number(spec_.accumulator_of(join)) + "[slot]", "a.n") + ";");
-    line("  " + storing(output, "a.p" + number(i) + "[" + (moves(i) ? "along" + number(i) + "(a, place(p))" : "0") + "]") + " }");
+    line("  { const " + value_type(steps_.dtype(join)) + " v" + number(join) + " = " + steps_.post(join, "s" + number(spec_.accumulator_of(join)) + "[slot]", layout_.batched ? "a.joined" : "a.n") + ";");
+    if (layout_.batched) text_ += "  " + row_start(i);
+    line("  " + storing(output, (layout_.batched ? "r" : "a.p") + number(i) + "[" + (moves(i) ? "along" + number(i) + "(a, place(p))" : "0") + "]") + " }");
   }
   line("}");
 }

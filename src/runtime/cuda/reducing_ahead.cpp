@@ -57,14 +57,14 @@ void CudaReducingEmitter::emit_fetch_row() {
 }
 
 void CudaReducingEmitter::emit_fetch(const std::string& row) {
-  line("  fetch_row(a, " + row + ", " + part() + ", lane, " + (layout_.ahead > 1 ? "stage" : "0") + ", held);");
+  line("  fetch_row(a, " + (layout_.batched ? row + " < end_row ? " + row + " : a.n" : row) + ", " + part() + ", lane, " + (layout_.ahead > 1 ? "stage" : "0") + ", held);");
 }
 
 /// The first rows on their way.
 void CudaReducingEmitter::emit_ring() {
   line("  extern __shared__ __align__(128) unsigned char held[];");
   line("#pragma unroll 1\n  for (int stage = 0; stage < " + number(layout_.ahead) + "; ++stage)");
-  emit_fetch("block + stage * " + rows_apart());
+  emit_fetch((layout_.batched ? "first_row + share + stage * " : "block + stage * ") + rows_apart());
   line("  u32 turn = 0" + std::string(layout_.ahead > 1 ? ", stage = 0;" : ";"));
 }
 
@@ -92,7 +92,7 @@ void CudaReducingEmitter::emit_stay_across() {
   for (int i : kept) text_ += row_start(i);
   emit_bases(kept, "first");
   emit_loads(kept, "first + u * " + number(step()));
-  line("  }\n  for (i64 own = block; own < a.n; own += a.chunks, ++turn) {\n  const i64 row = own;");
+  line("  }\n  for (i64 own = " + std::string(layout_.batched ? "first_row + share" : "block") + "; own < " + end_of_rows() + "; own += a.chunks, ++turn) {\n  const i64 row = own;");
 }
 
 /// Those of the inputs that a row before has asked for, and the others, as they lie.

@@ -405,7 +405,7 @@ void CudaReducingEmitter::emit_row_stores() {
   const std::string first = layout_.cluster > 1 ? "part == 0 && lane == 0" : "lane == 0";
   for (int output : passes_.row_stores()) {
     const int i = spec_.input_count() + output;
-    line("  if (" + first + " && own < a.n) {\n" + unrolled("    ", storing(output, "r" + number(i) + "[0" + across(i) + "]")) + "\n  }");
+    line("  if (" + first + " && own < " + end_of_rows() + ") {\n" + unrolled("    ", storing(output, "r" + number(i) + "[0" + across(i) + "]")) + "\n  }");
   }
 }
 
@@ -417,7 +417,7 @@ void CudaReducingEmitter::emit_main() {
   else if (has_runs()) emit_run();
   line("  const i64 chunk = " + std::string(across_.empty() && !stays() && !has_runs() ? "blockIdx.y;" : "0;"));
   line("  const place begin = place(chunk * a.chunk), to = place(chunk * a.chunk + a.chunk < a.length ? chunk * a.chunk + a.chunk : a.length), end = " +
-       std::string(layout_.ends == Ends::kTiles ? "to;" : "own < a.n ? to : begin;"));
+       std::string(layout_.ends == Ends::kTiles ? "to;" : "own < " + end_of_rows() + " ? to : begin;"));
   emit_row_start();
   if (shifts()) emit_shift(parameters());
   if (layout_.cluster > 1 && !stays()) line("  arrive();");  // a block can be given something once it is there

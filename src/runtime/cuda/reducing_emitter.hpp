@@ -90,6 +90,7 @@ class CudaReducingEmitter {
   std::string held_place(int join, const std::string& row) const;
   std::string held(int join, const std::string& row) const;                             ///< the thread's vector u
   std::string hold(int join, const std::string& row, const std::string& vector) const;  ///< the statement that writes it
+  void emit_batch();
   void emit_held_across();
   void emit_leave_across();
   void emit_parts_across();
@@ -153,6 +154,8 @@ class CudaReducingEmitter {
   bool alternates() const { return stays() && !across_.empty() && meetings() == 1; }
   bool is_ahead(int input) const { return std::find(ahead_.begin(), ahead_.end(), input) != ahead_.end(); }
   std::string in_ring(int parameter, const std::string& stage) const;
+  std::string end_of_rows() const { return layout_.batched ? "end_row" : "a.n"; }  ///< that a block goes over
+  std::string places_across() const { return layout_.batched ? "(a.n / a.joined * a.length)" : "a.length"; }  ///< values that joins across rows give
   std::string rows_apart() const { return across_.empty() ? "clusters" : "a.chunks"; }  ///< from a block's row to its next
   std::string name(int value) const { return is_own_ && value == own_->maximum ? "own" + number(value) : local_name(value) + (is_row_value(value) ? "[k]" : ""); }
   std::string call(int value) const;

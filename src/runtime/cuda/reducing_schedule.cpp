@@ -158,12 +158,14 @@ struct Holders {
 constexpr Holders kHoldersOfLongRows[] = {{kLanesAlone, 2}, {kLanesOfACluster, 2}, {kLanesAlone, 1}};
 constexpr Holders kHoldersOfShorts[] = {{kLanesOfACluster, 3}};
 constexpr Holders kHoldersOfManyWords[] = {{64, 12}, {64, 8}, {128, 6}, {128, 4}, {256, 3}, {256, 2}};
+constexpr Holders kHoldersOfManyWordsAcross[] = {{128, 4}, {256, 2}};
+constexpr int kMostAlone = 2;  // blocks of a cluster, each alone on its multiprocessor: more of them, of which there are two a multiprocessor, wait for each other for less
 
-/// The first of the holders whose threads have registers for the row, or for their part of it where a cluster shares it: the fewest blocks that hold it, each alone on its multiprocessor. For kernels that write
+/// The first of the holders whose threads have registers for the row, or for their half of it where a cluster shares it, each block alone on its multiprocessor. For kernels that write
 /// elements of rows of which there is one for each multiprocessor. words: of an element; own: registers besides. Of words that are wanted again a third may be spilled. False if none hold it.
 bool hold_in_registers(const KernelSpec& spec, Layout& layout, const Geometry& geometry, std::int64_t vectors, int words, int own, const Processors& processors, std::span<const Holders> all) {
   if (!writes_elements(spec) || geometry.count < processors.count) return false;
-  const int most_blocks = spec.joins_across() ? 1 : processors.cluster, again = bytes_wanted_again(spec, layout) / 4;
+  const int most_blocks = spec.joins_across() ? 1 : std::min(processors.cluster, kMostAlone), again = bytes_wanted_again(spec, layout) / 4;
   for (int cluster = 1; cluster <= most_blocks; cluster *= 2) {
     for (const Holders& holders : all) {
       const auto items = static_cast<int>(divide_up(vectors, std::int64_t{holders.lanes} * cluster));
@@ -200,7 +202,8 @@ bool hold_rows(const KernelSpec& spec, Layout& layout, const Geometry& geometry,
     return asked.lanes + asked.items + asked.cluster + asked.residents == 0 && hold_in_registers(spec, layout, geometry, vectors, of_element, beside, processors, all);
   };
   const int of_place = words_of_place(spec, layout), of_arrays = own + kRegistersOfAnArray * (of_place - 1);
-  if (lanes > 32 && again >= kManyWords && !spec.joins_across() && hold(kHoldersOfManyWords, again, own)) return true;
+  const std::span<const Holders> of_many = spec.joins_across() ? std::span<const Holders>(kHoldersOfManyWordsAcross) : kHoldersOfManyWords;
+  if (lanes > 32 && again >= kManyWords && hold(of_many, again, own)) return true;
   if (is_short && lanes == kLanesAlone && fits() && hold(kHoldersOfShorts, of_place, of_arrays)) return true;
   if (!fits()) held = kMostWordsHeld;
   while (lanes < kLanesAlone && !fits()) lanes *= 2;
@@ -551,13 +554,13 @@ bool joins_cuda_across(const KernelSpec& spec, const Geometry& geometry, const P
 static Work across_cuda_work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, const Processors& processors) {
   Work work;
   const int threads = reducing_block(layout);
-  const std::int64_t length = geometry.reduced.count, groups = divide_up(geometry.count, threads / layout.lanes);
-  const std::int64_t resident = std::max<std::int64_t>(std::int64_t{processors.count} * resident_across(spec, layout, processors) / layout.cluster, 1);
+  const std::int64_t length = geometry.reduced.count, batches = geometry.count / std::max<std::int64_t>(geometry.joined, 1), groups = divide_up(geometry.joined, threads / layout.lanes);
+  const std::int64_t resident = std::max<std::int64_t>(std::int64_t{processors.count} * resident_across(spec, layout, processors) / layout.cluster / std::max<std::int64_t>(batches, 1), 1);
   work.chunk = length;
   work.chunks = std::min(resident * divide_up(groups, resident * kRowsHeld), divide_up(groups, 2));
-  work.launches.push_back({0, {{work.chunks * layout.cluster}, {threads}, held_bytes(spec, layout)}});
-  work.launches.push_back({1, {{divide_up(length, kAcrossColumns)}, {kAcrossColumns * kAcrossLanes}}});
-  work.scratch_bytes = static_cast<std::size_t>(work.chunks * length) * across_bytes(spec) + 128 * spec.steps.size();
+  work.launches.push_back({0, {{batches * work.chunks * layout.cluster}, {threads}, held_bytes(spec, layout)}});
+  work.launches.push_back({1, {{divide_up(batches * length, kAcrossColumns)}, {kAcrossColumns * kAcrossLanes}}});
+  work.scratch_bytes = static_cast<std::size_t>(batches * work.chunks * length) * across_bytes(spec) + 128 * spec.steps.size();
   return work;
 }
 

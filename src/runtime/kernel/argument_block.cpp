@@ -83,7 +83,7 @@ std::string pointer_fields(const KernelSpec& spec, const Layout& layout) {
 bool moves_along(Access access) { return !is_scalar(access) && access != Access::kRepeat; }
 
 std::string reducing_fields(const KernelSpec& spec, const Layout& layout) {
-  std::string text = "  i64 n, length, chunk, chunks, tile;\n";
+  std::string text = "  i64 n, length, chunk, chunks, tile;\n" + std::string(layout.batched ? "  i64 joined;\n" : "");
   text += array_field("i64", "kept", layout.rank) + array_field("i64", "reduced", layout.reduced_rank);
   for (int i = 0; i < spec.parameter_count(); ++i) {
     const Access access = layout.access[static_cast<std::size_t>(i)];
@@ -175,6 +175,7 @@ ArgumentBlock::ArgumentBlock(const KernelSpec& spec, const Layout& layout, const
   values_end_ = writer.bytes.size();
   if (reduces) {
     for (std::int64_t value : {geometry.count, geometry.reduced.count, work.chunk, work.chunks, work.tile}) writer.index(value);
+    if (layout.batched) writer.index(geometry.joined);
     for (std::int64_t extent : geometry.extents) writer.index(extent);
     for (std::int64_t extent : geometry.reduced.extents) writer.index(extent);
     for (int i = 0; i < count; ++i) {

@@ -104,7 +104,7 @@ std::string to_string(const Layout& layout) {
   if (layout.cluster > 1) text += " in " + std::to_string(layout.cluster) + " blocks";
   if (layout.ahead > 0) text += " that stay, " + std::to_string(layout.ahead) + " ahead";
   text += layout.ends == Ends::kTiles ? ", even" : layout.ends == Ends::kVectors ? ", of vectors" : "";
-  text += std::string(layout.turned ? ", turned" : "") + (layout.pieces ? ", in pieces" : "") + (layout.whole ? ", whole" : "") + (layout.staged ? ", staged" : "") + (layout.chunked ? ", in chunks" : "") + (layout.aligned ? "" : ", not aligned");
+  text += std::string(layout.turned ? ", turned" : "") + (layout.pieces ? ", in pieces" : "") + (layout.whole ? ", whole" : "") + (layout.staged ? ", staged" : "") + (layout.chunked ? ", in chunks" : "") + (layout.batched ? ", of some rows" : "") + (layout.aligned ? "" : ", not aligned");
   return text;
 }
 
@@ -115,7 +115,7 @@ ByteRange range_of(const ArrayLayout& array, std::size_t item_bytes) {
   return {range.first + std::min<std::int64_t>(last, 0), range.last + std::max<std::int64_t>(last, 0)};
 }
 
-Geometry::Geometry(const Shape& space, std::span<const ArrayLayout> arrays, std::uint32_t reduced_axes, bool in_order) {
+Geometry::Geometry(const Shape& space, std::span<const ArrayLayout> arrays, std::uint32_t reduced_axes, bool in_order, std::span<const int> across) {
   std::vector<Strides> full;
   for (const ArrayLayout& array : arrays) full.push_back(broadcast_strides(space, array));
   std::vector<int> axes[2];
@@ -126,6 +126,8 @@ Geometry::Geometry(const Shape& space, std::span<const ArrayLayout> arrays, std:
   if (!in_order && leads != full.end()) {
     std::stable_sort(axes[1].begin(), axes[1].end(), [&](int a, int b) { return std::abs((*leads)[a]) > std::abs((*leads)[b]); });
   }
+  const auto tells_apart = [&](const auto& strides, int axis) { return std::any_of(across.begin(), across.end(), [&](int array) { return strides[static_cast<std::size_t>(array)][axis] != 0; }); };
+  std::stable_partition(axes[0].begin(), axes[0].end(), [&](int axis) { return tells_apart(full, axis); });
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     if (!arrays[i].taken) continue;
     taken.push_back({static_cast<int>(i), arrays[i].taken->apart, {}, {}});
@@ -139,6 +141,7 @@ Geometry::Geometry(const Shape& space, std::span<const ArrayLayout> arrays, std:
     strides.pop_back();
     reduced.strides.pop_back();
   }
+  for (int axis = 0; axis < extents.rank(); ++axis) joined *= tells_apart(strides, axis) ? 1 : extents[axis];
 }
 
 namespace {
@@ -200,6 +203,7 @@ Layout classify_reducing(const Geometry& geometry) {
   layout.reduced_rank = geometry.reduced.extents.rank();
   layout.form = has_columns(geometry) ? Form::kColumns : Form::kRows;
   layout.wide = geometry.count >= kNarrowPlaces || geometry.reduced.count >= kNarrowPlaces;
+  layout.batched = geometry.joined < geometry.count;
   mark_taken(layout, geometry);
   for (std::size_t i = 0; i < geometry.strides.size(); ++i) {
     const Strides &kept = geometry.strides[i], &reduced = geometry.reduced.strides[i];

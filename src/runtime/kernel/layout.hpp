@@ -77,6 +77,7 @@ struct Layout {
   bool pieces = false;   ///< of columns, on a CPU: rows are short pieces beside each other, whose elements along the last reduced axis are columns that are joined
   bool staged = false;   ///< of a scan: inputs wait in shared memory, not in registers, and are joined twice (cuda/scan_emitter.hpp)
   bool chunked = false;  ///< rows are cut into chunks, whose values a second launch joins
+  bool batched = false;  ///< of joins across rows: not over all of them, but over Geometry::joined neighbouring ones
   bool aligned = true;   ///< arrays meet the alignment of vectors; see Dialect::unaligned
 
   /// All dense, scalars or values: no coordinate is ever computed.
@@ -123,10 +124,11 @@ struct TakenAxes {
 struct Geometry : CollapsedAxes {  // of the axes that are kept
   CollapsedAxes reduced;
   std::vector<TakenAxes> taken;  ///< by ascending array
+  std::int64_t joined = 1;       ///< neighbouring rows that are joined across together: all where nothing tells them apart
 
   /// arrays must broadcast to space; bit a of reduced_axes: axis a. The reduced axes come in the order of memory, unless
-  /// their order matters (in_order).
-  Geometry(const Shape& space, std::span<const ArrayLayout> arrays, std::uint32_t reduced_axes = 0, bool in_order = false);
+  /// their order matters (in_order). across: arrays that have what is joined across rows. Kept axes along which they move come first, so that rows which are joined together are neighbours.
+  Geometry(const Shape& space, std::span<const ArrayLayout> arrays, std::uint32_t reduced_axes = 0, bool in_order = false, std::span<const int> across = {});
 };
 
 inline constexpr std::int64_t kManyPlaces = 16;  ///< along an axis: with fewer a tile that turns arrays is of another shape

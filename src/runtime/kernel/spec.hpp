@@ -48,7 +48,7 @@ struct Join {
   std::string post;         ///< of a and n, the number of elements that were joined; empty: a
   Prefix prefix = Prefix::kNone;
   bool backward = false;    ///< of a prefix join: the last element is the first
-  bool across = false;      ///< over the kept axes instead of the reduced ones
+  bool across = false;      ///< over kept axes instead of the reduced ones: those along which its outputs do not move
 
   friend bool operator==(const Join&, const Join&) = default;
 };

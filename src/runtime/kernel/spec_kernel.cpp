@@ -114,7 +114,11 @@ std::size_t bytes_of(const KernelSpec& spec, const Geometry& geometry) {
 }
 
 Geometry geometry_of(const KernelSpec& spec, const Shape& space, std::span<const ArrayLayout> arrays, std::uint32_t reduced_axes) {
-  if (!spec.has_ordinals()) return Geometry(space, arrays, reduced_axes, spec.uses_place());
+  std::vector<int> across;
+  for (int output = 0; output < static_cast<int>(spec.outputs.size()); ++output) {
+    if (spec.is_across(spec.stores[static_cast<std::size_t>(output)])) across.push_back(spec.input_count() + output);
+  }
+  if (!spec.has_ordinals()) return Geometry(space, arrays, reduced_axes, spec.uses_place(), across);
   std::vector<Shape> shapes;
   std::vector<Strides> strides;
   for (const auto& axes : spec.ordinals) {
@@ -131,7 +135,7 @@ Geometry geometry_of(const KernelSpec& spec, const Shape& space, std::span<const
     if (spec.is_ordinals(i)) all.push_back({&shapes[at], &strides[at]});
     else all.push_back(arrays[next++]);
   }
-  return Geometry(space, all, reduced_axes, spec.uses_place());
+  return Geometry(space, all, reduced_axes, spec.uses_place(), across);
 }
 
 namespace {

@@ -14,7 +14,7 @@ struct PassSpec {
   KernelSpec spec;
   /// For each parameter the parameter of the whole spec, or that many and the number of a value between passes; kPlaces: an input that counts.
   std::vector<int> parameters;
-  bool across = false;  ///< it reduces the axes that the whole keeps, and the other way round
+  bool across = false;  ///< it reduces the axes that the whole joins across, and keeps the others
 };
 struct PassSpecs {
   std::vector<PassSpec> parts;

@@ -248,14 +248,14 @@ TEST(CudaReducing, SharesLongRowsAmongTheBlocksOfAClusterWhereThereAreSome) {
   };
   for (std::int64_t length : {1000, 4096, 8192, 16384}) EXPECT_EQ(layout(length, 8), layout(length, 1)) << length;
   for (std::int64_t length : {16385, 32768, 50257}) EXPECT_EQ(layout(length, 8), layout(length, 1)) << length;
-  for (std::int64_t length : {65536, 262144, 300000}) {
+  for (std::int64_t length : {65536, 98304, 262144}) {
     const Layout shared = layout(length, 8), alone = layout(length, 1);
     EXPECT_GT(shared.cluster, 1) << length;
     EXPECT_TRUE(shared.whole) << length;
     EXPECT_EQ(alone.cluster, 1) << length;
     EXPECT_FALSE(alone.whole) << length;
   }
-  EXPECT_FALSE(layout(500000, 8).whole);
+  EXPECT_FALSE(layout(300000, 8).whole);
 }
 
 TEST(CudaReducing, LeavesRegistersForManyThreadsWhereEachHoldsFewElements) {
