@@ -18,6 +18,13 @@ std::string CudaReducingEmitter::in_ring(int i, const std::string& stage) const 
   return "held + " + turn + begin + "(u * " + number(layout_.lanes) + " + lane) * " + number(layout_.vector * spec_.element_bytes(i));
 }
 
+bool CudaReducingEmitter::has_words() const {
+  for (int i = 0; i < spec_.input_count(); ++i) {
+    if (is_read(i) && is_in_words(i)) return true;
+  }
+  return false;
+}
+
 /// fetch_row(a, row, part, lane, stage, held): the thread's vectors of a row on their way to its places in the ring, if there is such a row. Arrays that are not aligned are
 /// read when their elements are wanted.
 void CudaReducingEmitter::emit_fetch_row() {
@@ -106,7 +113,8 @@ void CudaReducingEmitter::emit_loads_ahead(const std::vector<int>& inputs) {
   line("  await<" + number(layout_.ahead - 1) + ">();");
   for (int i : ahead_) {
     const std::string n = number(i), type = "Vec<" + stored(i) + ", " + number(layout_.vector) + ">";
-    line("#pragma unroll\n      for (int u = 0; u < " + number(layout_.items) + "; ++u) x" + n + "[u] = *reinterpret_cast<const " + type + "*>(" + in_ring(i, "stage") + ");");
+    line("#pragma unroll\n      for (int u = 0; u < " + number(layout_.items) + "; ++u) x" + n + "[u] = " +
+         (is_in_words(i) ? "load_words<" + number(layout_.vector) + ">(reinterpret_cast<const " + stored(i) + "*>(" + in_ring(i, "stage") + "));" : "*reinterpret_cast<const " + type + "*>(" + in_ring(i, "stage") + ");"));
   }
   if (!across_.empty()) emit_fetch("own + " + number(layout_.ahead) + " * a.chunks");
 }

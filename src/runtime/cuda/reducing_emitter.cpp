@@ -54,6 +54,7 @@ std::string CudaReducingEmitter::emit() {
   if (layout_.cluster > 1) text_ += kCudaCluster;
   if (stays()) {
     text_ += kCudaAhead;
+    if (has_words()) text_ += kCudaWords;
     if (layout_.cluster > 1) text_ += kCudaMeetings;
     if (own_) text_ += kCudaOwnMaximum;
     emit_fetch_row();
@@ -264,7 +265,9 @@ void CudaReducingEmitter::emit_elements(const Passes::Pass& pass, bool sought) {
   const auto names = [this](int value) { return name(value); };
   line("#pragma unroll\n        for (int k = 0; k < " + number(layout_.vector) + "; ++k) " + (all ? "" : guard) + "{");
   for (int input : pass.inputs) {
-    if (is_read(input)) line("          const " + loaded(input) + " v" + number(input) + " = " + loaded(input) + "(x" + number(input) + "[u].e[k]);");
+    if (!is_read(input)) continue;
+    const std::string n = number(input), x = "x" + n + "[u]";
+    line("          const " + loaded(input) + " v" + n + " = " + (is_in_words(input) ? "element(" + x + ", k);" : loaded(input) + "(" + x + ".e[k]);"));
   }
   for (int value : pass.kept) {
     const bool is_own = own_ && std::find(own_->kept.begin(), own_->kept.end(), value) != own_->kept.end();

@@ -152,6 +152,9 @@ class CudaReducingEmitter {
   int meetings() const;  ///< passes that end with joins of a row
   /// Whether what warps give each other lies in two places in turn, so that one meeting a row is enough.
   bool alternates() const { return stays() && !across_.empty() && meetings() == 1; }
+  /// Whether vectors of the input are words, of which each has two elements.
+  bool is_in_words(int input) const { return stays() && layout_.vector % 2 == 0 && is_together(input) && spec_.parameter_dtype(input) == bfloat16; }
+  bool has_words() const;
   bool is_ahead(int input) const { return std::find(ahead_.begin(), ahead_.end(), input) != ahead_.end(); }
   std::string in_ring(int parameter, const std::string& stage) const;
   std::string end_of_rows() const { return layout_.batched ? "end_row" : "a.n"; }  ///< that a block goes over

@@ -88,6 +88,23 @@ template <int N> DAMO_FUNCTION void await() {
 }
 )";
 
+// NVRTC takes a vector of 16-bit elements out of its words, and then the upper one of a word is two instructions, as often as registers run short. It keeps words that it does not know the
+// load of: the upper element of one is the word without its lower bits.
+const char* const kCudaWords = R"(template <int N> DAMO_FUNCTION Vec<bfloat16, N> load_words(const bfloat16* p) {
+  Vec<u32, N / 2> words = *reinterpret_cast<const Vec<u32, N / 2>*>(p);
+#pragma unroll
+  for (int i = 0; i < N / 2; ++i) asm("" : "+r"(words.e[i]));
+  Vec<bfloat16, N> vector;
+  memcpy(&vector, &words, 2 * N);
+  return vector;
+}
+template <int N> DAMO_FUNCTION float element(const Vec<bfloat16, N>& vector, int k) {
+  u32 word;
+  memcpy(&word, vector.e + k / 2 * 2, 4);
+  return __uint_as_float(k % 2 == 0 ? word << 16 : word & 0xffff0000u);
+}
+)";
+
 const char* const kCudaRuns = R"(template <int N> DAMO_FUNCTION void fetch_run(unsigned char* to, const void* from, int lane) {
 #pragma unroll
   for (int u = 0; u < (N + 511) / 512; ++u) {

@@ -15,6 +15,8 @@ extern const char* const kCudaCluster;
 /// What is on its way to shared memory (from sm_80 on, else copied at once): fetch<N>(to, from) copies N bytes, fetch_some<N>(to, from, begin, end) those elements
 /// of a vector of N, and fetched() ends what belongs together, a row say; await<N>() waits for all but the last N of these. A thread reads what it has asked for itself.
 extern const char* const kCudaAhead;
+/// Of vectors of bfloat16 that several passes read: load_words<N>(p), as words, and element(vector, k), one of them as a float.
+extern const char* const kCudaWords;
 /// Of runs of rows, with kCudaAhead, by the lanes of a warp: fetch_run<N>(to, from, lane) asks for N bytes in vectors of 16, store_run<N>(to, from, lane) writes them; fetch_each(to, from, many, lane) and
 /// store_each likewise element by element; put<N>(p, vector) writes a vector to shared memory.
 extern const char* const kCudaRuns;
