@@ -330,10 +330,17 @@ std::string CudaReducingEmitter::storing(int output, const std::string& target) 
   return "{ const " + stored(spec_.input_count() + output) + " y = " + value + "; " + target + " = y;" + look(output, "y") + " }";
 }
 
-/// The letter's accumulators of each element of a vector.
+/// Whether a join adds floats, -0 to which changes nothing.
+bool CudaReducingEmitter::adds_floats(int join) const {
+  const Step& step = spec_.step_of(join);
+  return !step.row && step.join->accumulator.empty() && step.join->members.empty() && is_floating(step.compute) && step.join->reduce == "a + b" && step.join->neutral == "0";
+}
+
+/// The letter's accumulators of each element of a vector. Sums of a row that is whole begin with -0, what comes of which the compiler knows: 0 and -0 are 0, so that 0 would have to be added. They are
+/// added to a sum that begins with 0.
 void CudaReducingEmitter::declare_accumulators(const std::string& letter, int join, const std::string& indent) {
-  const std::string n = number(join), width = number(layout_.vector);
-  line(indent + "Joined" + n + " " + letter + n + "[" + width + "];\n#pragma unroll\n" + indent + "for (int k = 0; k < " + width + "; ++k) " + letter + n + "[k] = neutral" + n + "();");
+  const std::string n = number(join), width = number(layout_.vector), sign = letter == "m" && layout_.whole && adds_floats(join) ? "-" : "";
+  line(indent + "Joined" + n + " " + letter + n + "[" + width + "];\n#pragma unroll\n" + indent + "for (int k = 0; k < " + width + "; ++k) " + letter + n + "[k] = " + sign + "neutral" + n + "();");
 }
 
 /// Arrays that a pass reads and that nobody has read before it.

@@ -75,6 +75,7 @@ class CudaReducingEmitter {
   void emit_elements(const Passes::Pass& pass, bool sought);
   void emit_vector(const Passes::Pass& pass);
   void emit_store(int output);
+  bool adds_floats(int join) const;
   void declare_accumulators(const std::string& letter, int join, const std::string& indent);
   void declare_shared(const std::vector<int>& joins, int count);
   void emit_across(const std::vector<int>& joins);
