@@ -77,6 +77,7 @@ void CudaReducingEmitter::emit_head() {
   text_ = (spec_.users_text ? cuda_head(users_head(spec_) + kNoWarnings) : cuda_head()) + kCudaRows;
   if (!across_.empty()) text_ += kCudaHeld;
   if (divides()) text_ += kCudaDivide;
+  if (divides_by_count()) text_ += kCudaCount;
   line(std::string("typedef ") + (layout_.wide ? "i64" : "i32") + " place;");
   if (!spec_.scans() && compares_place()) text_ += kCudaIsPlace;
   text_ += argument_struct(spec_, layout_) + cuda_guard_functions(spec_) + steps_.functions();
@@ -190,6 +191,26 @@ bool CudaReducingEmitter::divides_by_row(int value) const {
 bool CudaReducingEmitter::divides() const {
   for (int value = spec_.first_step(); value < spec_.first_step() + static_cast<int>(spec_.steps.size()); ++value) {
     if (divides_by_row(value)) return true;
+  }
+  return false;
+}
+
+/// Whether a block that goes over many rows divides a value of each by their length: one reciprocal serves them all.
+bool CudaReducingEmitter::is_over_count(int value) const {
+  constexpr std::int64_t kMostCounted = std::int64_t{1} << 20;
+  if ((!stays() && across_.empty()) || !layout_.whole || several() || passes_.is_element(value)) return false;
+  if (std::int64_t{layout_.lanes} * layout_.items * layout_.vector * layout_.cluster > kMostCounted) return false;
+  const Step& step = spec_.step_of(value);
+  if (step.row || value_type(step.compute) != "float" || step.rounds || value_type(step.result) != "float") return false;
+  if (step.join) return !step.join->across && step.join->post == "a / T(n)";
+  if (step.code != "x0 / x1" || step.inputs.size() != 2 || value_type(steps_.dtype(step.inputs[0])) != "float") return false;
+  const int by = step.inputs[1];
+  return by >= spec_.first_step() && spec_.step_of(by).is_count && spec_.step_of(by).result == float32;
+}
+
+bool CudaReducingEmitter::divides_by_count() const {
+  for (int value = spec_.first_step(); value < spec_.first_step() + static_cast<int>(spec_.steps.size()); ++value) {
+    if (is_over_count(value)) return true;
   }
   return false;
 }
@@ -407,8 +428,12 @@ void CudaReducingEmitter::emit_row_values(const std::vector<int>& given, const s
     if (several()) line("  " + type + " " + v + "[" + number(layout_.vector) + "];\n" + unrolled("  ", v + "[k] = " + text + ";"));
     else line("  const " + type + " " + v + " = " + text + ";");
   };
-  for (int join : given) emit(join, steps_.post(join, "j" + number(spec_.accumulator_of(join)) + (several() ? "[k]" : ""), "a.length"));
-  for (int value : steps) emit(value, steps_.call(value, [this](int input) { return name(input); }));
+  const auto names = [this](int input) { return name(input); };
+  for (int join : given) {
+    const std::string j = "j" + number(spec_.accumulator_of(join)) + (several() ? "[k]" : "");
+    emit(join, is_over_count(join) ? "over(" + j + ", count)" : steps_.post(join, j, "a.length"));
+  }
+  for (int value : steps) emit(value, is_over_count(value) ? "over(" + steps_.value_text(spec_.step_of(value).inputs[0], names) + ", count)" : steps_.call(value, names));
 }
 
 void CudaReducingEmitter::emit_row_stores() {
@@ -422,6 +447,7 @@ void CudaReducingEmitter::emit_row_stores() {
 void CudaReducingEmitter::emit_main() {
   begin(entry_name(spec_));
   if (layout_.cluster > 1) line("  const int part = blockIdx.x % " + number(layout_.cluster) + ";");
+  if (divides_by_count()) line("  const Count count = count_of(float(a.length));");
   if (!across_.empty()) emit_held_across();
   else if (stays()) emit_stay();
   else if (has_runs()) emit_run();

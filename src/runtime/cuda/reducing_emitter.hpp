@@ -76,6 +76,8 @@ class CudaReducingEmitter {
   void emit_vector(const Passes::Pass& pass);
   void emit_store(int output);
   bool adds_floats(int join) const;
+  bool is_over_count(int value) const;
+  bool divides_by_count() const;  ///< some value of a row is
   void declare_accumulators(const std::string& letter, int join, const std::string& indent);
   void declare_shared(const std::vector<int>& joins, int count);
   void emit_across(const std::vector<int>& joins);

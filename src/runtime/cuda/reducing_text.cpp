@@ -188,4 +188,14 @@ DAMO_FUNCTION float divide_once(float x, const Divisor& d) {
 DAMO_FUNCTION float divide_to_half(float x, const Divisor& d) { return x * d.scale * d.reciprocal; }
 )";
 
+// 1 / n as a float that is no greater, and what it lacks: both have one sign, so that infinities stay infinite. The sum of the products errs by less than 2^-21 of the last place before it is rounded, and
+// a quotient by n is 1 / 2n of it or more from what lies halfway between two floats, unless n is a power of 2. Then nothing is lacking; the rest is a number that changes no sum, as infinities times 0 are none.
+const char* const kCudaCount = R"(struct Count { float reciprocal, rest; };
+DAMO_FUNCTION Count count_of(float n) {
+  const float reciprocal = __frcp_rd(n);
+  return Count{reciprocal, fmaxf(fmaf(-reciprocal, n, 1.0f) * reciprocal, 0x1p-126f)};
+}
+DAMO_FUNCTION float over(float x, const Count& n) { return fmaf(x, n.reciprocal, x * n.rest); }
+)";
+
 }  // namespace damo

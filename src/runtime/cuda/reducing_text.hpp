@@ -30,4 +30,7 @@ extern const char* const kCudaIsPlace;
 /// divide(x, divisor(y)): x / y to the last bit, for a y that divides many. In float. divide_once: to an ulp, and to the last bit where 16 bits hold the quotient; divide_to_half: within 2 ulp, for what is rounded to 16 bits.
 extern const char* const kCudaDivide;
 
+/// over(x, count_of(n)): x / n to the last bit, or of quotients below 2^-104 within an ulp, for the number of a row's elements, 2^20 at most.
+extern const char* const kCudaCount;
+
 }  // namespace damo
