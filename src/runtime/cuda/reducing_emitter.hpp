@@ -81,6 +81,8 @@ class CudaReducingEmitter {
   void declare_accumulators(const std::string& letter, int join, const std::string& indent);
   void declare_shared(const std::vector<int>& joins, int count);
   void emit_across(const std::vector<int>& joins);
+  bool joins_floats(int join) const;
+  void emit_across_staying(const std::vector<int>& joins);
   void emit_across_tile(const std::vector<int>& joins);
   void emit_across_blocks(const std::vector<int>& joins);
   std::string met_place(const std::string& block, int join) const;

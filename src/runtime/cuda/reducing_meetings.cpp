@@ -1,7 +1,11 @@
 // The part of CudaReducingEmitter in which threads that share rows give each other what each has joined: the lanes of a row, of a tile of rows beside each other, and the blocks of
 // a cluster.
+#include <algorithm>
+#include <utility>
+
 #include "runtime/cuda/reducing_emitter.hpp"
 #include "runtime/cuda/reducing_text.hpp"
+#include "runtime/kernel/body.hpp"
 #include "runtime/kernel/dialect.hpp"
 
 namespace damo {
@@ -10,8 +14,68 @@ namespace damo {
 void CudaReducingEmitter::declare_shared(const std::vector<int>& joins, int count) {
   for (int join : joins) {
     const std::string n = number(join), type = "Joined" + n, many = "[" + number(count);
-    if (spec_.step_of(join).join->accumulator.empty()) line("  __shared__ " + type + " s" + n + many + "];");
+    if (spec_.step_of(join).join->accumulator.empty()) line("  __shared__ " + std::string(stays() ? "__align__(16) " : "") + type + " s" + n + many + "];");
     else line("  __shared__ __align__(16) unsigned char bytes" + n + many + " * sizeof(" + type + ")];\n  " + type + "* const s" + n + " = reinterpret_cast<" + type + "*>(bytes" + n + ");");
+  }
+}
+
+/// Whether what is joined are floats, whose reduce(a, b) has the bits of reduce(b, a).
+bool CudaReducingEmitter::joins_floats(int join) const {
+  const Step& step = spec_.step_of(join);
+  return !step.row && step.join->accumulator.empty() && step.join->members.empty() && value_type(step.compute) == "float";
+}
+
+/// Of the warps of a block that stays, a power of 2 and no more than lanes of a warp. Floats of two joins that are reduced alike share the lanes of a warp from the first exchange on, in which each half gives
+/// the other what it has of one of them. What warps have left in shared memory is read by four, so that few exchanges are left. Every sum has the order that exchanges by distances from the greatest to 1 have.
+void CudaReducingEmitter::emit_across_staying(const std::vector<int>& joins) {
+  const int warps = layout_.lanes / 32, four = std::min(warps, 4), rest = warps / four;
+  const auto exchange = [&](int join, int distance) {
+    if (distance < 1) return;
+    const std::string j = "j" + number(join);
+    line("#pragma unroll\n  for (int distance = " + number(distance) + "; distance > 0; distance /= 2) " + j + " = reduce" + number(join) + "(" + j + ", exchanged(" + j + ", distance));");
+  };
+  const auto are_alike = [&](int a, int b) {
+    const Step &x = spec_.step_of(a), &y = spec_.step_of(b);
+    return joins_floats(a) && joins_floats(b) && x.join->reduce == y.join->reduce && x.join->before == y.join->before;
+  };
+  std::vector<std::pair<int, int>> shared;  // a join and, or -1, the other one that shares its lanes
+  for (std::size_t i = 0; i < joins.size(); ++i) {
+    const bool two = i + 1 < joins.size() && are_alike(joins[i], joins[i + 1]);
+    shared.emplace_back(joins[i], two ? joins[i + 1] : -1);
+    i += two ? 1 : 0;
+  }
+  for (const auto& [join, other] : shared) {
+    const std::string n = number(join), j = "j" + n, s = "s" + n, all = number(warps * (other < 0 ? 1 : 2));
+    const std::string turn = alternates() ? " + turn % 2 * " + all + "] = " : "] = ", own = joins_floats(join) ? "t / 32 % " + number(rest) + " * " + number(four) + " + t / " + number(32 * rest) : "t / 32";
+    declare_shared({join}, (alternates() ? 2 : 1) * (other < 0 ? 1 : 2) * warps);
+    if (other < 0) {
+      exchange(join, 16);
+      line("  if (t % 32 == 0) " + s + "[" + own + turn + j + ";");
+      continue;
+    }
+    const std::string k = "j" + number(other), is_upper = "t % 32 >= 16";
+    line("  {\n    const Joined" + n + " given = " + is_upper + " ? " + j + " : " + k + ";\n    " + j + " = reduce" + n + "(" + is_upper + " ? " + k + " : " + j + ", exchanged(given, 16));\n  }");
+    exchange(join, 8);
+    line("  if (t % 16 == 0) " + s + "[t % 32 / 16 * " + number(warps) + " + " + own + turn + j + ";");
+  }
+  line("  __syncthreads();");
+  const auto take = [&](int join, int from, const std::string& turn, int at) {
+    const std::string j = "j" + number(join), reduce = "reduce" + number(join), place = "s" + number(from) + turn + (at > 0 ? " + " + number(at) : "");
+    if (!joins_floats(join)) {
+      line("  " + j + " = s" + number(from) + "[t % " + number(warps) + turn + "];");
+      exchange(join, warps / 2);
+      if (spec_.step_of(join).row || !spec_.step_of(join).join->members.empty()) line("  " + j + " = of_lane(" + j + ", 0);");  // reduce(a, b) may round otherwise than reduce(b, a)
+      return;
+    }
+    line("  {\n    const Vec<Joined" + number(join) + ", " + number(four) + "> w = *reinterpret_cast<const Vec<Joined" + number(join) + ", " + number(four) + ">*>(" + place + (rest > 1 ? " + t % " + number(rest) + " * " + number(four) : "") + ");");
+    if (four == 2) line("    " + j + " = " + reduce + "(w.e[0], w.e[1]);\n  }");
+    else line("    " + j + " = " + reduce + "(" + reduce + "(w.e[0], w.e[2]), " + reduce + "(w.e[1], w.e[3]));\n  }");
+    exchange(join, rest / 2);
+  };
+  for (const auto& [join, other] : shared) {
+    const std::string turn = alternates() ? " + turn % 2 * " + number(warps * (other < 0 ? 1 : 2)) : "";
+    take(join, join, turn, 0);
+    if (other >= 0) take(other, join, turn, warps);
   }
 }
 
@@ -36,6 +100,10 @@ void CudaReducingEmitter::emit_across(const std::vector<int>& joins) {
     each("  ", [&](const std::string& own, const std::string&, const std::string& shared) { return own + " = " + shared + place + "slot];"; });
     return;
   }
+  if (stays() && lanes > 32) {
+    emit_across_staying(joins);
+    return;
+  }
   const int in_warp = lanes < 32 ? lanes : 32, warps = lanes / 32;
   line("#pragma unroll\n  for (int distance = " + number(in_warp / 2) + "; distance > 0; distance /= 2) {");
   each("    ", [](const std::string& j, const std::string& reduce, const std::string&) { return j + " = " + reduce + "(" + j + ", exchanged(" + j + ", distance));"; });
@@ -44,20 +112,9 @@ void CudaReducingEmitter::emit_across(const std::vector<int>& joins) {
     each("  ", [&](const std::string& j, const std::string&, const std::string&) { return j + " = of_lane(" + j + ", t & 31 & ~" + number(in_warp - 1) + ");"; });
     return;
   }
-  const std::string turn = alternates() ? "turn % 2 * " + number(warps) + " + " : "";
-  declare_shared(joins, alternates() ? 2 * warps : block_ / 32);
-  each("  ", [&](const std::string& j, const std::string&, const std::string& shared) { return "if (t % 32 == 0) " + shared + "[" + turn + "t / 32] = " + j + ";"; });
+  declare_shared(joins, block_ / 32);
+  each("  ", [&](const std::string& j, const std::string&, const std::string& shared) { return "if (t % 32 == 0) " + shared + "[t / 32] = " + j + ";"; });
   line("  __syncthreads();");
-  if (stays()) {  // no more than lanes of a warp, and a power of 2
-    each("  ", [&](const std::string& j, const std::string&, const std::string& shared) { return j + " = " + shared + "[" + turn + "t % " + number(warps) + "];"; });
-    line("#pragma unroll\n  for (int distance = " + number(warps / 2) + "; distance > 0; distance /= 2) {");
-    each("    ", [](const std::string& j, const std::string& reduce, const std::string&) { return j + " = " + reduce + "(" + j + ", exchanged(" + j + ", distance));"; });
-    line("  }");
-    for (int join : joins) {  // reduce(a, b) of a struct, or of a user's text, may round otherwise than reduce(b, a)
-      if (spec_.step_of(join).row || !spec_.step_of(join).join->members.empty()) line("  j" + number(join) + " = of_lane(j" + number(join) + ", 0);");
-    }
-    return;
-  }
   each("  ", [&](const std::string& j, const std::string&, const std::string& shared) { return j + " = " + shared + "[slot * " + number(warps) + "];"; });
   line("#pragma unroll\n  for (int w = 1; w < " + number(warps) + "; ++w) {");
   each("    ", [&](const std::string& j, const std::string& reduce, const std::string& shared) { return j + " = " + reduce + "(" + j + ", " + shared + "[slot * " + number(warps) + " + w]);"; });
