@@ -44,6 +44,37 @@ TEST(CudaReducingLines, DividesSixteenBitRowsByOneReciprocal) {
   }
 }
 
+/// Gradients of a layer norm of such rows, more of them than there are blocks.
+std::string text_of_gradients(DType dtype, const Shape& shape) {
+  KernelSpec spec = layer_norm_gradients();
+  for (DType& input : spec.inputs) input = dtype;
+  for (DType& output : spec.outputs) output = dtype;
+  if (dtype == float64) {
+    for (Step& step : spec.steps) step.compute = step.result = dtype;
+  }
+  const Shape column = {1, shape[1]};
+  const Strides dense = contiguous_strides(shape), of_column = contiguous_strides(column);
+  const ArrayLayout whole = {&shape, &dense}, of_row = {&column, &of_column};
+  std::vector<ArrayLayout> arrays;
+  for (int i = 0; i < spec.parameter_count(); ++i) arrays.push_back(i == 2 || spec.parameter_count() - i <= 2 ? of_row : whole);
+  return cuda_dialect().emit(spec, cuda_layout(spec, Geometry(shape, arrays, 2), {132, 8, 227 * 1024}));
+}
+
+TEST(CudaReducingLines, TakesBfloat16OfRowsAheadOutOfWords) {
+  const std::string text = text_of_gradients(bfloat16, {16384, 8192});
+  EXPECT_THAT(text, ::testing::HasSubstr("x0[u] = load_words<8>("));
+  EXPECT_THAT(text, ::testing::HasSubstr("v0 = element(x0[u], k);"));
+  EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("float(x")));
+  EXPECT_THAT(text_of_gradients(float16, {16384, 8192}), ::testing::Not(::testing::HasSubstr("load_words")));
+}
+
+TEST(CudaReducingLines, DividesTheSumOfEachRowByOneCount) {
+  const std::string text = text_of_gradients(float32, {16384, 8192});
+  EXPECT_THAT(text, ::testing::HasSubstr("count = count_of(float(a.length));\n"));
+  EXPECT_THAT(text, ::testing::HasSubstr("v3 = over(j3, count);"));
+  EXPECT_THAT(text_of_gradients(float64, {16384, 4096}), ::testing::Not(::testing::HasSubstr("count_of(")));
+}
+
 TEST(CudaReducingLines, HoldsJoinsAcrossRowsInPiecesOfOneAccess) {
   const auto pieces = [](const KernelSpec& spec) {
     const Shape shape = {50, 1024}, row = {50, 1}, column = {1, 1024};

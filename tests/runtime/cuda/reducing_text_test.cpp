@@ -420,6 +420,39 @@ TEST(CudaReducing, JoinsAcrossRowsOnTheCpuAsTheCpusTextDoes) {
   }
 }
 
+TEST(CudaReducing, DividesByCountsToTheLastBitOnTheCpu) {
+  const std::optional<Device> device = cpu_or_none();
+  if (!device) GTEST_SKIP() << "needs the CPU back end";
+  std::mt19937 random(5);
+  std::vector<float> x, n;
+  const auto add = [&](float value, float count) { x.push_back(value), n.push_back(count); };
+  for (int i = 0; i < 4000; ++i) {
+    const float count = i < 1000 ? static_cast<float>(i + 1) : static_cast<float>(1 + random() % (1u << 20));
+    for (float value : {0.0f, -0.0f, HUGE_VALF, -HUGE_VALF, std::nanf(""), std::numeric_limits<float>::max(), 1.0f, -3.0f}) add(value, count);
+    for (int k = 0; k < 20; ++k) {
+      const double halfway = (2.0 * static_cast<double>((1u << 23) + random() % (1u << 23)) + 1) / 2;  // between two floats
+      const float product = static_cast<float>(halfway * static_cast<double>(count));
+      for (float value : {product, std::nextafter(product, 0.0f), std::nextafter(product, HUGE_VALF)}) add(std::ldexp(value, static_cast<int>(random() % 140) - 100), count);
+    }
+  }
+  std::vector<float> y(x.size());
+  CompileRequest request;
+  request.source = std::string("#define DAMO_FUNCTION static __device__ __forceinline__\n") + kCudaCount +
+                   "extern \"C\" __global__ void divide(const float* x, const float* n, float* y, int many) {\n  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < many) y[i] = over(x[i], count_of(n[i]));\n}\n";
+  request.kind = SourceKind::kCudaC;
+  request.kernels = {"divide"};
+  const auto module = device->backend().cache().get(request);
+  const float *from = x.data(), *counts = n.data();
+  float* to = y.data();
+  int many = static_cast<int>(x.size());
+  void* arguments[] = {&from, &counts, &to, &many};
+  device->backend().launch(*module->kernel("divide"), {{(many + 255) / 256}, {256}}, arguments, nullptr);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const float wanted = x[i] / n[i];
+    ASSERT_TRUE(std::isnan(wanted) ? std::isnan(y[i]) : y[i] == wanted && std::signbit(y[i]) == std::signbit(wanted)) << x[i] << " / " << n[i] << " gave " << y[i] << " in place of " << wanted;
+  }
+}
+
 TEST(CudaReducing, JoinsAcrossRowsReadingAheadOnTheCpuAsTheCpusTextDoes) {
   const std::optional<Device> device = cpu_or_none();
   if (!device) GTEST_SKIP() << "needs the CPU back end";
