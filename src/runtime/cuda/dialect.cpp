@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/cuda/emitter.hpp"
+#include "runtime/cuda/flat_schedule.hpp"
 #include "runtime/cuda/reducing_emitter.hpp"
 #include "runtime/cuda/reducing_schedule.hpp"
 #include "runtime/cuda/run_schedule.hpp"
@@ -27,6 +28,8 @@ class CudaDialect final : public Dialect {
   }
 
   std::int64_t shortest_tile() const override { return 2; }
+
+  Layout lay_flat(const KernelSpec& spec, Layout layout, const Geometry& geometry) const override { return damo::lay_flat(spec, std::move(layout), geometry); }
 
   bool prefers_passes(const KernelSpec& spec, const Geometry& geometry, const Processors& processors) const override {
     return prefers_cuda_passes(spec, geometry, processors);
@@ -58,6 +61,7 @@ class CudaDialect final : public Dialect {
   Work work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, const Processors& processors) const override {
     if (spec.scans()) return scan_cuda_work(spec, layout, geometry);
     if (layout.form != Form::kElements) return reducing_cuda_work(spec, layout, geometry, processors);
+    if (layout.places > 0) return flat_cuda_work(spec, layout, geometry);
     const CudaSchedule schedule = cuda_schedule(spec, layout);
     if (layout.tile_axis < 0) return one_launch({{divide_up(geometry.count, schedule.elements_per_block())}, {schedule.block}});
     const std::int64_t inner = geometry.extents[-1], other = geometry.extents[layout.tile_axis];
@@ -67,7 +71,7 @@ class CudaDialect final : public Dialect {
   }
 
   std::optional<Layout> unaligned(const Layout& layout) const override {
-    const bool asks = layout.form == Form::kElements || (layout.form == Form::kRows && layout.ends == Ends::kAnywhere);
+    const bool asks = (layout.form == Form::kElements && layout.places == 0) || (layout.form == Form::kRows && layout.ends == Ends::kAnywhere);
     if (asks || (layout.vector == 1 && layout.rows_each == 0)) return std::nullopt;
     Layout other = layout;
     other.aligned = false;
@@ -76,7 +80,7 @@ class CudaDialect final : public Dialect {
 
   int vector_width(const KernelSpec& spec, const Layout& layout) const override {
     if (layout.rows_each > 0) return width_of_runs(spec, layout);
-    return layout.form == Form::kElements ? cuda_schedule(spec, layout).vector : layout.vector;
+    return layout.form == Form::kElements && layout.places == 0 ? cuda_schedule(spec, layout).vector : layout.vector;
   }
 };
 

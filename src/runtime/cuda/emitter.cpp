@@ -1,5 +1,8 @@
 #include "runtime/cuda/emitter.hpp"
 
+#include "runtime/cuda/flat_schedule.hpp"
+#include "runtime/cuda/flat_text.hpp"
+#include "runtime/cuda/reducing_text.hpp"
 #include "runtime/cuda/vector_text.hpp"
 #include "runtime/kernel/argument_block.hpp"
 #include "runtime/kernel/body.hpp"
@@ -23,15 +26,16 @@ std::string CudaEmitter::stored(int i) const { return storage_type(spec_.paramet
 std::string CudaEmitter::loaded(int i) const { return value_type(spec_.parameter_dtype(i)); }
 
 std::string CudaEmitter::emit() {
-  const bool tiled = layout_.tile_axis >= 0;
+  const bool tiled = layout_.tile_axis >= 0, turns_places = layout_.places > 0;
   text_ = cuda_head();
-  if (!tiled && !layout_.is_flat() && !layout_.wide) text_ += kDivide;
+  if (turns_places || (!tiled && !layout_.is_flat() && !layout_.wide)) text_ += kDivide;
   text_ += std::string("typedef ") + (layout_.wide ? "i64" : "u32") + " index;\n";
   text_ += std::string("typedef ") + (layout_.wide ? "i64" : "i32") + " offset;\n";
-  if (tiled) line("DAMO_FUNCTION index at_most(index a, index b) { return a < b ? a : b; }");
+  if (turns_places) text_ += std::string(kCudaAhead) + kCudaFlat;
+  else if (tiled) line("DAMO_FUNCTION index at_most(index a, index b) { return a < b ? a : b; }");
   text_ += argument_struct(spec_, layout_) + cuda_guard_functions(spec_) + (parts_ ? parts_->functions() : step_functions(spec_));
   if (layout_.joined) text_ += joined_structs();
-  line("extern \"C\" __global__ void __launch_bounds__(" + number(tiled ? tile_.threads : schedule_.block) + ") " +
+  line("extern \"C\" __global__ void __launch_bounds__(" + number(turns_places ? 32 * flat_warps(spec_, layout_) : tiled ? tile_.threads : schedule_.block) + ") " +
        entry_name(spec_) + "(const __grid_constant__ " + (layout_.joined ? "Joined j" : "Arguments a") + ") {");
   line("  wait_first();");
   if (layout_.joined) {
@@ -42,6 +46,7 @@ std::string CudaEmitter::emit() {
   if (!spec_.numbers.empty()) line("  const Numbers& numbers = a.numbers;");
   if (!spec_.loop) emit_scalars("  ");
   if (spec_.loop) emit_turns();
+  else if (turns_places) emit_flat_tile();
   else if (tiled) emit_tile_schedule();
   else emit_block_schedule();
   line("}");

@@ -26,6 +26,11 @@ class CudaEmitter {
   void emit_stores();
   void emit_coordinates(const std::string& indent, const std::string& position);
   void emit_tile_schedule();
+  void emit_flat_tile();          // of few places along one axis: flat_emitter.cpp
+  void emit_flat_reads();
+  void emit_flat_run();
+  void emit_flat_element();
+  std::string flat_vectors(int parameter) const;
   void emit_tile_position();
   std::string offset(int parameter, bool with_last) const;
   std::string slice(int parameter) const;

@@ -127,7 +127,8 @@ std::string argument_struct(const KernelSpec& spec, const Layout& layout) {
   text += "  " + index + " n;\n";
   if (!layout.is_flat()) {
     text += array_field(index, "extent", layout.rank);
-    if (!layout.wide) text += array_field("u32", "magic", layout.rank) + array_field("u32", "shift", layout.rank);
+    if (!layout.wide || layout.places > 0) text += array_field("u32", "magic", layout.rank) + array_field("u32", "shift", layout.rank);
+    if (layout.places > 0) text += "  u32 runs, runs_magic, runs_shift;\n";
     for (int i = 0; i < spec.parameter_count(); ++i) {
       if (has_strides(layout.access[static_cast<std::size_t>(i)])) text += array_field(stride, "s" + std::to_string(i), layout.rank);
       if (layout.is_taken(i)) text += array_field(stride, "of" + std::to_string(i), layout.rank);
@@ -196,24 +197,29 @@ ArgumentBlock::ArgumentBlock(const KernelSpec& spec, const Layout& layout, const
   }
   if (!reduces && !layout.is_flat()) {
     for (std::int64_t extent : geometry.extents) writer.index(extent);
-    if (!layout.wide) {
+    if (!layout.wide || layout.places > 0) {
       for (std::int64_t extent : geometry.extents) writer.put(magic_of(static_cast<std::uint32_t>(extent)).multiplier);
       for (std::int64_t extent : geometry.extents) writer.put(magic_of(static_cast<std::uint32_t>(extent)).shift);
+    }
+    if (layout.places > 0) {
+      const auto runs = static_cast<std::uint32_t>(work.chunks);
+      for (std::uint32_t value : {runs, magic_of(runs).multiplier, magic_of(runs).shift}) writer.put(value);
     }
     for (int i = 0; i < count; ++i) {
       if (!has_strides(layout.access[static_cast<std::size_t>(i)])) continue;
       for (std::int64_t stride : geometry.strides[static_cast<std::size_t>(i)]) writer.index(stride);
       put_positions(i);
     }
-    can_be_fast_ = geometry.extents[-1] % vector_width == 0;
+    can_be_fast_ = layout.places > 0 || geometry.extents[-1] % vector_width == 0;
   }
   for (int i = 0; i < count; ++i) {
     const auto at = static_cast<std::size_t>(i);
     const Access access = layout.access[at];
-    const bool moves_vectors = access == Access::kDense || access == Access::kRow || access == Access::kEveryRow;
-    alignment_.push_back(moves_vectors ? static_cast<std::size_t>(vector_width) * itemsize(spec.parameter_dtype(i)) - 1 : 0);
+    const bool moves_vectors = access == Access::kDense || access == Access::kRow || access == Access::kEveryRow || (layout.places > 0 && (access == Access::kTransposed || access == Access::kRepeat));
+    const std::size_t bytes = static_cast<std::size_t>(vector_width) * itemsize(spec.parameter_dtype(i));
+    alignment_.push_back(moves_vectors ? (layout.places > 0 ? std::min<std::size_t>(bytes, 16) : bytes) - 1 : 0);
     if (taken[at] && !reduces) can_be_fast_ &= taken[at]->apart % vector_width == 0;
-    if (access != Access::kRow || reduces) continue;  // those that reduce are laid out for vectors, or not (Layout::vector)
+    if (access != Access::kRow || reduces || layout.places > 0) continue;  // those that reduce are laid out for vectors, or not (Layout::vector)
     for (int axis = 0; axis + 1 < geometry.extents.rank(); ++axis) can_be_fast_ &= geometry.strides[at][axis] % vector_width == 0;
   }
   writer.align(4);

@@ -1,6 +1,6 @@
 // ArgumentBlock: the one struct that a generated kernel takes by value, as text for the kernel and as bytes for a launch.
 //   pointers of all arrays, or in a pointer's place the element of one that is passed by value; of a spec with guarded outputs that of its flag; the spec's numbers; n; and unless the layout is flat: extents, magic numbers of division (32-bit indices only),
-//   strides of the arrays that are neither dense nor scalar; last the flags `fast`: 1 if every array meets the
+//   of flat tiles runs of positions, with magic numbers in any width; strides of the arrays that are neither dense nor scalar; last the flags `fast`: 1 if every array meets the
 //   alignment that vector accesses need, and then 2 if the arrays are too large for the caches (Dialect::streams).
 // Of each array that is taken, before the numbers: the pointer to its positions (positions0) and how far slices lie apart (apart0), in elements; and behind its strides, or those along the kept axes,
 //   its positions' (of0).

@@ -54,6 +54,8 @@ class Dialect {
   virtual Layout adapt(const KernelSpec&, Layout layout) const { return layout; }
   /// Of two axes that lie across each other in two arrays, places along the shorter one, from which a tile that turns them pays.
   virtual std::int64_t shortest_tile() const { return kManyPlaces; }
+  /// Of a kernel that reduces nothing and turns arrays along an axis of few places: completes what classify gave with how these lie (Layout::places), where the target moves them so.
+  virtual Layout lay_flat(const KernelSpec&, Layout layout, const Geometry&) const { return layout; }
   /// Of a kernel that reduces: completes what classify_reducing gave with how rows are shared out.
   virtual Layout share_rows(const KernelSpec&, Layout layout, const Geometry&, const Processors&) const { return layout; }
   /// The layout, which share_rows or adapt gave, and others that serve the same arrays with the same bits, whatever these hold. One alone: nothing is to be

@@ -94,6 +94,7 @@ std::string to_string(const Layout& layout) {
   if (layout.tile_axis >= 0) text += " tile" + std::to_string(layout.tile_axis);
   if (layout.tile_inner > 0) text += " last of " + std::to_string(layout.tile_inner);
   if (layout.tile_other > 0) text += " of " + std::to_string(layout.tile_other);
+  if (layout.places > 0) text += ", " + std::to_string(layout.places) + " places, " + std::to_string(layout.items) + " vectors of " + std::to_string(layout.vector) + (layout.aligned ? "," : ", not aligned,");
   for (std::size_t i = 0; i < layout.access.size(); ++i) text += (layout.is_taken(static_cast<int>(i)) ? " taken " : " ") + std::string(names[static_cast<int>(layout.access[i])]);
   if (layout.form == Form::kElements) return text;
   text += std::string(layout.form == Form::kRows ? ", rows" : ", columns") + " of r" + std::to_string(layout.reduced_rank) + ", " +

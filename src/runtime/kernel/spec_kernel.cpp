@@ -26,7 +26,8 @@ Layout SpecKernel::layout_of(const Geometry& geometry, bool in_place) const {
     std::replace(layout.access.begin(), layout.access.end(), Access::kTransposed, Access::kStrided);
   }
   layout = backend_.dialect().adapt(spec_, std::move(layout));
-  return spec_.reduces() ? backend_.dialect().share_rows(spec_, std::move(layout), geometry, processors_of(backend_.limits())) : layout;
+  if (spec_.reduces()) return backend_.dialect().share_rows(spec_, std::move(layout), geometry, processors_of(backend_.limits()));
+  return backend_.dialect().lay_flat(spec_, std::move(layout), geometry);
 }
 
 std::string SpecKernel::source(const Layout& layout) const {

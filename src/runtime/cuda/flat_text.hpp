@@ -1,0 +1,11 @@
+// What the texts of flat tiles stand on (flat_schedule.hpp).
+#pragma once
+
+namespace damo {
+
+/// With kCudaAhead, of a warp's run of elements in shared memory, which begins at `run` and, if it has Gaps, leaves 16 bytes free behind each 128: fetch_flat<W, R, Gaps>(run, from, lane) asks for R vectors of W
+/// elements of each lane, store_flat writes them, and of vectors below element `many` fetch_some_flat and store_some_flat; take_flat<T, N, Gaps>(run, lane, u) gives a lane its N elements of the 32 times N that are
+/// number u, and put_flat<Gaps>(run, lane, u, vector) writes them.
+extern const char* const kCudaFlat;
+
+}  // namespace damo
