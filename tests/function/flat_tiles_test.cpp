@@ -1,6 +1,13 @@
 // Arrays that are turned along an axis of few places, as pictures whose colours become planes: on a GPU they go through tiles of another shape (Layout::tile_inner, tile_other).
+#include <bit>
+#include <cmath>
 #include <cstdint>
+#include <iterator>
+#include <limits>
+#include <random>
+#include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -36,6 +43,116 @@ TEST_P(FlatTiles, TurnColoursIntoPlanesAndBack) {
             ASSERT_EQ(found[static_cast<std::size_t>(first)], element(last) * 2 + element(c)) << name(dtype) << " " << colours << " colours, picture " << picture << " place " << place << " colour " << c;
             ASSERT_EQ(colour[static_cast<std::size_t>(last)], element(first)) << name(dtype) << " " << colours << " colours, picture " << picture << " place " << place << " colour " << c;
           }
+        }
+      }
+    }
+  }
+}
+
+/// Pictures of `colours` side by side, planes of them, what every position has and what every colour has; each lies somewhere else, and what comes of them is stored both ways.
+class Pictures {
+ public:
+  Pictures(std::int64_t pictures, std::int64_t places, std::int64_t colours) : pictures_(pictures), places_(places), colours_(colours) {}
+
+  void check(const Array& side_by_side, const Array& planes, const Array& mask, const Array& shift, Device device, const std::string& what) const {
+    const Variable x = input({side_by_side.dtype(), {kUnknown, kUnknown, kUnknown}}, "x"), y = input({planes.dtype(), {kUnknown, kUnknown, kUnknown}}, "y");
+    const Variable m = input({mask.dtype(), {kUnknown, kUnknown}}, "m"), s = input({shift.dtype(), {kUnknown}}, "s");
+    const auto wide = [](const Variable& v) { return astype(v, float32); };
+    const Variable turned = dimshuffle(wide(x), {0, 2, 1}) * expand_dims(wide(s), 1) + wide(y) * expand_dims(wide(m), 1);
+    const Variable back = dimshuffle(wide(y), {0, 2, 1}) - wide(x) * wide(s) + expand_dims(wide(m), 2);
+    const Function to_planes = function({x, y, m, s}, {turned, astype(turned, planes.dtype())}, {.device = device});
+    const Function to_pictures = function({x, y, m, s}, {back, astype(contiguous(dimshuffle(y, {0, 2, 1})), side_by_side.dtype())}, {.device = device});
+    const Results first = to_planes(side_by_side, planes, mask, shift), second = to_pictures(side_by_side, planes, mask, shift);
+    const std::vector<double> xs = side_by_side.to_doubles(), ys = planes.to_doubles(), ms = mask.to_doubles(), ss = shift.to_doubles();
+    const std::vector<double> found[] = {first[0].to_doubles(), first[1].to_doubles(), second[0].to_doubles(), second[1].to_doubles()};
+    for (std::int64_t picture = 0; picture < pictures_; ++picture) {
+      for (std::int64_t place = 0; place < places_; ++place) {
+        for (std::int64_t c = 0; c < colours_; ++c) {
+          const auto side = static_cast<std::size_t>((picture * places_ + place) * colours_ + c), plane = static_cast<std::size_t>((picture * colours_ + c) * places_ + place);
+          const double mask_here = ms[static_cast<std::size_t>(picture * places_ + place)], shift_here = ss[static_cast<std::size_t>(c)];
+          const double sum = xs[side] * shift_here + ys[plane] * mask_here;
+          const std::string where = what + ", picture " + std::to_string(picture) + " place " + std::to_string(place) + " colour " + std::to_string(c);
+          ASSERT_EQ(found[0][plane], sum) << where;
+          ASSERT_EQ(found[1][plane], sum) << where;
+          ASSERT_EQ(found[2][side], ys[plane] - xs[side] * shift_here + mask_here) << where;
+          ASSERT_EQ(found[3][side], ys[plane]) << where;
+        }
+      }
+    }
+  }
+
+ private:
+  std::int64_t pictures_, places_, colours_;
+};
+
+/// Numbers from 0 to 6: sums of two products have 7 bits, which bfloat16 holds.
+Array few(const Shape& shape, DType dtype, Device device, std::int64_t seed) {
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < shape.size(); ++i) values.push_back(static_cast<double>((i * 5 + seed + i / 11) % 7));
+  return astype(Array::from(values, shape, device), dtype);
+}
+
+TEST_P(FlatTiles, GiveTheSameWhereverArraysBeginAndHoweverTheyLie) {
+  // Positions are a multiple of 16, of 4, of 2 and odd; less than a warp's, and some more than several.
+  for (const auto& [pictures, places, colours] : {std::tuple<std::int64_t, std::int64_t, std::int64_t>{2, 1040, 3}, {3, 516, 4}, {2, 1030, 2}, {2, 1027, 3}, {2, 80, 15}}) {
+    for (const auto& [pixel, plane] : {std::pair{uint8, float32}, {float32, bfloat16}, {bfloat16, uint8}, {float64, float32}}) {
+      const Pictures all(pictures, places, colours);
+      const std::string what = std::string(name(pixel)) + " " + std::string(name(plane)) + " " + std::to_string(places) + " places, " + std::to_string(colours) + " colours";
+      const Array x = few({pictures, places, colours}, pixel, device(), 1), y = few({pictures, colours, places}, plane, device(), 2), m = few({pictures, places}, float32, device(), 3), s = few({colours}, float32, device(), 4);
+      all.check(x, y, m, s, device(), what);
+      // The second of three elements that a wider array begins with: no vector is aligned.
+      const Array longer = few({1 + pictures * places * colours}, pixel, device(), 1);
+      all.check(longer.slice({{1, {}}}).reshape({pictures, places, colours}), y, m, s, device(), what + ", behind an element");
+      // One of more colours, planes from the last to the first, and every other position.
+      all.check(few({pictures, places, colours + 1}, pixel, device(), 5).slice({{}, {}, {0, colours}}), y, m, s, device(), what + ", of one colour more");
+      const Array backwards = few({pictures, colours, places}, plane, device(), 6).slice({{}, {{}, {}, -1}});
+      all.check(x, backwards, m, s, device(), what + ", planes backwards");
+      const Array thinned = few({pictures, colours, 2 * places}, plane, device(), 7).slice({{}, {}, {{}, {}, 2}});
+      all.check(x, thinned, m, s, device(), what + ", every other position");
+    }
+  }
+}
+
+/// The bits of floats of every kind: zeros, denormals, the greatest and least, halfway cases, infinities and NaN, and others at random.
+std::vector<float> floats_of_every_kind(std::size_t count, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  const std::uint32_t edges[] = {0, 1, 2, 0x007fffff, 0x00800000, 0x00800001, 0x00ffffff, 0x15000000, 0x157fffff, 0x15800000, 0x2b800000, 0x2b7fffff, 0x3f800000, 0x3f7fffff, 0x3f800001, 0x3fffffff,
+                                 0x53800000, 0x53800001, 0x69800000, 0x69800001, 0x7f000000, 0x7f7fffff, 0x7f800000, 0x7fc00000, 0x437f0000, 0x4b7fffff};
+  std::vector<float> all;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint32_t bits = random();
+    if (i % 3 == 0) bits = edges[i / 3 % std::size(edges)] | (i % 2 << 31);
+    if (i % 3 == 1) bits = (bits & 0x80ffffffu) | 0x3e000000u;  // about 1
+    all.push_back(std::bit_cast<float>(bits));
+  }
+  return all;
+}
+
+TEST_P(FlatTiles, DivideByWhatAPlaceHasToTheLastBit) {
+  constexpr std::int64_t kPlaces = 4096;
+  std::vector<float> divisors = {3, -3, 255, 0.1f, 0x1.fffffep+0f, 0x1.fffffep-1f, 0x1p-40f, 0x1p40f, 0x1p-41f, -0x1p41f, 0x1p-140f, 0x1.fffffep+127f, 0.0f, -0.0f, std::numeric_limits<float>::infinity(), std::nanf(""), 1.0f, 0x1.8p-20f};
+  for (const float random : floats_of_every_kind(18, 5)) divisors.push_back(random);
+  for (std::size_t begin = 0; begin < divisors.size(); begin += 3) {
+    const std::vector<float> by(divisors.begin() + static_cast<std::ptrdiff_t>(begin), divisors.begin() + static_cast<std::ptrdiff_t>(begin) + 3);
+    const std::vector<float> values = floats_of_every_kind(kPlaces * 3, static_cast<std::uint32_t>(begin));
+    std::vector<std::int16_t> whole;
+    for (std::int64_t i = 0; i < kPlaces * 3; ++i) whole.push_back(static_cast<std::int16_t>(i * 31 % 65536 - 32768));
+    const Variable x = input({float32, {kUnknown, 3}}, "x"), w = input({int16, {kUnknown, 3}}, "w"), y = vector("y"), z = input({bfloat16, {3}}, "z");
+    const auto planes = [](const Variable& v) { return contiguous(transpose(v)); };
+    const Function divide = function({x, w, y, z}, {planes(x / y), planes(astype(w, float32) / y), planes(x / astype(z, float32)), planes(astype(w, float32) / 255.0 / y)}, {.device = device()});
+    const Array short_by = astype(Array::from(by, {3}, device()), bfloat16);
+    const Results found = divide(Array::from(values, {kPlaces, 3}, device()), Array::from(whole, {kPlaces, 3}, device()), Array::from(by, {3}, device()), short_by);
+    const std::vector<float> short_divisors = astype(short_by, float32).to(cpu()).to_vector<float>();
+    std::vector<std::vector<float>> results;
+    for (const Array& result : found) results.push_back(result.to_vector<float>());
+    for (std::size_t place = 0; place < kPlaces; ++place) {
+      for (std::size_t c = 0; c < 3; ++c) {
+        const float number = values[place * 3 + c], integer = whole[place * 3 + c];
+        const float exact[] = {number / by[c], integer / by[c], number / short_divisors[c], integer / 255.0f / by[c]};
+        for (std::size_t i = 0; i < std::size(exact); ++i) {
+          const float result = results[i][c * kPlaces + place];
+          if (std::isnan(exact[i]) && std::isnan(result)) continue;
+          ASSERT_EQ(std::bit_cast<std::uint32_t>(result), std::bit_cast<std::uint32_t>(exact[i])) << "quotient " << i << " of " << number << " or " << integer << " by " << by[c] << ": " << result << ", exactly " << exact[i];
         }
       }
     }

@@ -34,6 +34,7 @@ std::string CudaEmitter::emit() {
   if (turns_places) text_ += std::string(kCudaAhead) + kCudaFlat;
   else if (tiled) line("DAMO_FUNCTION index at_most(index a, index b) { return a < b ? a : b; }");
   text_ += argument_struct(spec_, layout_) + cuda_guard_functions(spec_) + (parts_ ? parts_->functions() : step_functions(spec_));
+  if (turns_places) divides_known_ = emit_flat_body();
   if (layout_.joined) text_ += joined_structs();
   line("extern \"C\" __global__ void __launch_bounds__(" + number(turns_places ? 32 * flat_warps(spec_, layout_) : tiled ? tile_.threads : schedule_.block) + ") " +
        entry_name(spec_) + "(const __grid_constant__ " + (layout_.joined ? "Joined j" : "Arguments a") + ") {");

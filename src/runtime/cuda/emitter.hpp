@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/cuda/guard_text.hpp"
 #include "runtime/cuda/schedule.hpp"
@@ -30,7 +31,12 @@ class CudaEmitter {
   void emit_flat_reads();
   void emit_flat_run();
   void emit_flat_element();
+  void emit_flat_rare();
+  bool emit_flat_body();
   std::string flat_vectors(int parameter) const;
+  std::string flat_element(int parameter) const;
+  std::vector<bool> flat_steady() const;
+  std::string flat_division(int value, const std::vector<bool>& steady) const;
   void emit_tile_position();
   std::string offset(int parameter, bool with_last) const;
   std::string slice(int parameter) const;
@@ -56,6 +62,8 @@ class CudaEmitter {
   CudaSchedule schedule_;
   CudaTile tile_;
   std::optional<BodyParts> parts_;  // of the body, where the schedule wants them
+  bool divides_known_ = false;      // of a flat tile: it has known_body
+  std::string refuse_;              // a call of what known_body does not ask for each element; empty: there is nothing
   std::string text_;
 };
 
