@@ -94,22 +94,24 @@ Array few(const Shape& shape, DType dtype, Device device, std::int64_t seed) {
 
 TEST_P(FlatTiles, GiveTheSameWhereverArraysBeginAndHoweverTheyLie) {
   // Positions are a multiple of 16, of 4, of 2 and odd; less than a warp's, and some more than several.
-  for (const auto& [pictures, places, colours] : {std::tuple<std::int64_t, std::int64_t, std::int64_t>{2, 1040, 3}, {3, 516, 4}, {2, 1030, 2}, {2, 1027, 3}, {2, 80, 15}}) {
-    for (const auto& [pixel, plane] : {std::pair{uint8, float32}, {float32, bfloat16}, {bfloat16, uint8}, {float64, float32}}) {
-      const Pictures all(pictures, places, colours);
-      const std::string what = std::string(name(pixel)) + " " + std::string(name(plane)) + " " + std::to_string(places) + " places, " + std::to_string(colours) + " colours";
-      const Array x = few({pictures, places, colours}, pixel, device(), 1), y = few({pictures, colours, places}, plane, device(), 2), m = few({pictures, places}, float32, device(), 3), s = few({colours}, float32, device(), 4);
-      all.check(x, y, m, s, device(), what);
-      // The second of three elements that a wider array begins with: no vector is aligned.
-      const Array longer = few({1 + pictures * places * colours}, pixel, device(), 1);
-      all.check(longer.slice({{1, {}}}).reshape({pictures, places, colours}), y, m, s, device(), what + ", behind an element");
-      // One of more colours, planes from the last to the first, and every other position.
-      all.check(few({pictures, places, colours + 1}, pixel, device(), 5).slice({{}, {}, {0, colours}}), y, m, s, device(), what + ", of one colour more");
-      const Array backwards = few({pictures, colours, places}, plane, device(), 6).slice({{}, {{}, {}, -1}});
-      all.check(x, backwards, m, s, device(), what + ", planes backwards");
-      const Array thinned = few({pictures, colours, 2 * places}, plane, device(), 7).slice({{}, {}, {{}, {}, 2}});
-      all.check(x, thinned, m, s, device(), what + ", every other position");
-    }
+  struct Case {
+    std::int64_t pictures, places, colours;
+    DType pixel, plane;
+  };
+  for (const auto& [pictures, places, colours, pixel, plane] : {Case{2, 1040, 3, uint8, float32}, {3, 516, 4, float32, bfloat16}, {2, 1030, 2, bfloat16, uint8}, {2, 1027, 3, float64, float32}, {2, 80, 15, float32, float32}}) {
+    const Pictures all(pictures, places, colours);
+    const std::string what = std::string(name(pixel)) + " " + std::string(name(plane)) + " " + std::to_string(places) + " places, " + std::to_string(colours) + " colours";
+    const Array x = few({pictures, places, colours}, pixel, device(), 1), y = few({pictures, colours, places}, plane, device(), 2), m = few({pictures, places}, float32, device(), 3), s = few({colours}, float32, device(), 4);
+    all.check(x, y, m, s, device(), what);
+    // Behind one more element: no vector is aligned.
+    const Array longer = few({1 + pictures * places * colours}, pixel, device(), 1);
+    all.check(longer.slice({{1, {}}}).reshape({pictures, places, colours}), y, m, s, device(), what + ", behind an element");
+    // One of more colours, planes from the last to the first, and every other position.
+    all.check(few({pictures, places, colours + 1}, pixel, device(), 5).slice({{}, {}, {0, colours}}), y, m, s, device(), what + ", of one colour more");
+    const Array backwards = few({pictures, colours, places}, plane, device(), 6).slice({{}, {{}, {}, -1}});
+    all.check(x, backwards, m, s, device(), what + ", planes backwards");
+    const Array thinned = few({pictures, colours, 2 * places}, plane, device(), 7).slice({{}, {}, {{}, {}, 2}});
+    all.check(x, thinned, m, s, device(), what + ", every other position");
   }
 }
 
@@ -137,25 +139,27 @@ TEST_P(FlatTiles, DivideByWhatAPlaceHasToTheLastBit) {
     const std::vector<float> values = floats_of_every_kind(kPlaces * 3, static_cast<std::uint32_t>(begin));
     std::vector<std::int16_t> whole;
     for (std::int64_t i = 0; i < kPlaces * 3; ++i) whole.push_back(static_cast<std::int16_t>(i * 31 % 65536 - 32768));
-    const Variable x = input({float32, {kUnknown, 3}}, "x"), w = input({int16, {kUnknown, 3}}, "w"), y = vector("y"), z = input({bfloat16, {3}}, "z");
-    const auto planes = [](const Variable& v) { return contiguous(transpose(v)); };
-    const Function divide = function({x, w, y, z}, {planes(x / y), planes(astype(w, float32) / y), planes(x / astype(z, float32)), planes(astype(w, float32) / 255.0 / y)}, {.device = device()});
-    const Array short_by = astype(Array::from(by, {3}, device()), bfloat16);
-    const Results found = divide(Array::from(values, {kPlaces, 3}, device()), Array::from(whole, {kPlaces, 3}, device()), Array::from(by, {3}, device()), short_by);
-    const std::vector<float> short_divisors = astype(short_by, float32).to(cpu()).to_vector<float>();
-    std::vector<std::vector<float>> results;
-    for (const Array& result : found) results.push_back(result.to_vector<float>());
-    for (std::size_t place = 0; place < kPlaces; ++place) {
-      for (std::size_t c = 0; c < 3; ++c) {
-        const float number = values[place * 3 + c], integer = whole[place * 3 + c];
-        const float exact[] = {number / by[c], integer / by[c], number / short_divisors[c], integer / 255.0f / by[c]};
-        for (std::size_t i = 0; i < std::size(exact); ++i) {
-          const float result = results[i][c * kPlaces + place];
-          if (std::isnan(exact[i]) && std::isnan(result)) continue;
-          ASSERT_EQ(std::bit_cast<std::uint32_t>(result), std::bit_cast<std::uint32_t>(exact[i])) << "quotient " << i << " of " << number << " or " << integer << " by " << by[c] << ": " << result << ", exactly " << exact[i];
-        }
+    const auto turned = [&](const Variable& dividend, const Variable& divisor, const Variable& quotient, const Array& x, const Array& y) {
+      return astype(Array(function({dividend, divisor}, {contiguous(transpose(quotient))}, {.device = device()})(x, y)), float32).to(cpu()).to_vector<float>();
+    };
+    const Variable x = input({float32, {kUnknown, 3}}, "x"), w = input({int16, {kUnknown, 3}}, "w"), y = vector("y"), s = input({bfloat16, {kUnknown, 3}}, "s"), z = input({bfloat16, {3}}, "z");
+    const Array numbers = Array::from(values, {kPlaces, 3}, device()), integers = Array::from(whole, {kPlaces, 3}, device()), divisor = Array::from(by, {3}, device());
+    const Array short_numbers = astype(numbers, bfloat16), short_divisor = astype(divisor, bfloat16);
+    const auto check = [&](const std::vector<float>& found, const Array& dividends, const Array& by_what, float first_by, DType rounded, const std::string& what) {
+      const std::vector<float> from = astype(dividends, float32).to(cpu()).to_vector<float>(), to = astype(by_what, float32).to(cpu()).to_vector<float>();
+      std::vector<float> exact;
+      for (std::size_t k = 0; k < from.size(); ++k) exact.push_back(from[k] / first_by / to[k % 3]);
+      exact = astype(astype(Array::from(exact), rounded), float32).to(cpu()).to_vector<float>();
+      for (std::size_t k = 0; k < from.size(); ++k) {
+        const float result = found[k % 3 * kPlaces + k / 3];
+        if (std::isnan(exact[k]) && std::isnan(result)) continue;
+        ASSERT_EQ(std::bit_cast<std::uint32_t>(result), std::bit_cast<std::uint32_t>(exact[k])) << what << ": " << from[k] << " by " << to[k % 3] << " is " << exact[k] << ", found " << result;
       }
-    }
+    };
+    check(turned(x, y, x / y, numbers, divisor), numbers, divisor, 1, float32, "numbers");
+    check(turned(w, y, astype(w, float32) / y, integers, divisor), integers, divisor, 1, float32, "integers");
+    check(turned(w, y, astype(w, float32) / -255.0 / y, integers, divisor), integers, divisor, -255, float32, "parts of 255");
+    check(turned(s, z, s / z, short_numbers, short_divisor), short_numbers, short_divisor, 1, bfloat16, "numbers of 16 bits");
   }
 }
 

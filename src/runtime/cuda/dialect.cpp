@@ -6,10 +6,10 @@
 #include "runtime/cuda/flat_schedule.hpp"
 #include "runtime/cuda/reducing_emitter.hpp"
 #include "runtime/cuda/reducing_schedule.hpp"
-#include "runtime/cuda/run_schedule.hpp"
-#include "runtime/cuda/scan_schedule.hpp"
 #include "runtime/cuda/row_alternatives.hpp"
+#include "runtime/cuda/run_schedule.hpp"
 #include "runtime/cuda/scan_emitter.hpp"
+#include "runtime/cuda/scan_schedule.hpp"
 #include "runtime/cuda/schedule.hpp"
 
 namespace damo {

@@ -36,7 +36,9 @@ std::string CudaEmitter::emit() {
   text_ += argument_struct(spec_, layout_) + cuda_guard_functions(spec_) + (parts_ ? parts_->functions() : step_functions(spec_));
   if (turns_places) divides_known_ = emit_flat_body();
   if (layout_.joined) text_ += joined_structs();
-  line("extern \"C\" __global__ void __launch_bounds__(" + number(turns_places ? 32 * flat_warps(spec_, layout_) : tiled ? tile_.threads : schedule_.block) + ") " +
+  line("extern \"C\" __global__ void __launch_bounds__(" + number(turns_places ? 32 * flat_warps(spec_, layout_) : tiled ? tile_.threads
+                                                                                                                         : schedule_.block) +
+       ") " +
        entry_name(spec_) + "(const __grid_constant__ " + (layout_.joined ? "Joined j" : "Arguments a") + ") {");
   line("  wait_first();");
   if (layout_.joined) {

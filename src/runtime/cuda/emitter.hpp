@@ -27,7 +27,7 @@ class CudaEmitter {
   void emit_stores();
   void emit_coordinates(const std::string& indent, const std::string& position);
   void emit_tile_schedule();
-  void emit_flat_tile();          // of few places along one axis: flat_emitter.cpp
+  void emit_flat_tile();  // of few places along one axis: flat_emitter.cpp
   void emit_flat_reads();
   void emit_flat_run();
   void emit_flat_element();

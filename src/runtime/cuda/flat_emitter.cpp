@@ -46,7 +46,8 @@ bool CudaEmitter::emit_flat_body() {
     const bool is_exact = step.code == "x0" && itemsize(step.compute) == 1 && !is_floating(step.compute) && (step.result == bfloat16 || step.result == float16) && steps.dtype(step.inputs[0]) == step.compute;
     // What is stored in 16 bits has 11 at most.
     const auto divisor = [&] { return "known_divisor<" + std::string(step.inputs[1] < spec_.first_step() && is_narrow(steps.dtype(step.inputs[1])) ? "1" : "2") + ">(" + named(1) + ")"; };
-    const std::string call = is_exact ? "float(" + named(0) + ")" : division.empty() ? steps.call(value, local_name) : division + "(" + named(0) + ", " + divisor() + (division == "divide_known" ? ", rare)" : ")");
+    const std::string call = is_exact ? "float(" + named(0) + ")" : division.empty() ? steps.call(value, local_name)
+                                                                                     : division + "(" + named(0) + ", " + divisor() + (division == "divide_known" ? ", rare)" : ")");
     const std::string definition = "  const " + value_type(steps.dtype(value)) + " " + local_name(value) + " = " + call + ";\n";
     text += definition;
     if (steady[static_cast<std::size_t>(value)]) of_place += definition;
@@ -135,7 +136,9 @@ void CudaEmitter::emit_flat_run() {
   for (int i = 0; i < spec_.parameter_count(); ++i) {
     if (is_scalar(access(i))) continue;
     const bool in_planes = access(i) == Access::kRow || access(i) == Access::kRepeat;
-    line("  offset o" + number(i) + " = " + (in_planes ? "offset(first + lane * " + number(flat.vector) + ")" : access(i) == Access::kTransposed ? "offset(first) * " + number(layout_.places) : "0") + ";");
+    line("  offset o" + number(i) + " = " + (in_planes ? "offset(first + lane * " + number(flat.vector) + ")" : access(i) == Access::kTransposed ? "offset(first) * " + number(layout_.places)
+                                                                                                                                                 : "0") +
+         ";");
   }
   for (int axis = layout_.rank - 1; axis >= 0; --axis) {
     if (axis == positions_axis(layout_) || axis == places_axis(layout_)) continue;
@@ -210,17 +213,18 @@ void CudaEmitter::emit_flat_element() {
     if (access(i) == Access::kStrided) line("        " + stored(i) + " y" + number(i) + ";");
   }
   const std::string call = body_call(spec_, [&](int i) {
-         const std::string n = number(i);
-         if (is_scalar_input(i)) return "x" + n;
-         if (spec_.is_output(i)) return "y" + n + (access(i) == Access::kTransposed ? ".e[k * " + places + " + c]" : access(i) == Access::kRow ? ".e[k]" : "");
-         switch (access(i)) {
-           case Access::kTransposed: return loaded(i) + "(x" + n + ".e[k * " + places + " + c])";
-           case Access::kRow: return loaded(i) + "(x" + n + "[u][c].e[k])";
-           case Access::kRepeat: return loaded(i) + "(x" + n + "[u].e[k])";
-           case Access::kSteady: return loaded(i) + "(x" + n + "[c])";
-           default: return loaded(i) + "(" + flat_element(i) + ")";
-         }
-       });
+    const std::string n = number(i);
+    if (is_scalar_input(i)) return "x" + n;
+    if (spec_.is_output(i)) return "y" + n + (access(i) == Access::kTransposed ? ".e[k * " + places + " + c]" : access(i) == Access::kRow ? ".e[k]"
+                                                                                                                                          : "");
+    switch (access(i)) {
+      case Access::kTransposed: return loaded(i) + "(x" + n + ".e[k * " + places + " + c])";
+      case Access::kRow: return loaded(i) + "(x" + n + "[u][c].e[k])";
+      case Access::kRepeat: return loaded(i) + "(x" + n + "[u].e[k])";
+      case Access::kSteady: return loaded(i) + "(x" + n + "[c])";
+      default: return loaded(i) + "(" + flat_element(i) + ")";
+    }
+  });
   line("        " + (divides_known_ ? "known_body(rare, " + call.substr(5) : call));
   for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) {
     if (access(i) == Access::kStrided) line("        " + flat_element(i) + " = y" + number(i) + ";" + look(i, "y" + number(i)));
@@ -259,7 +263,8 @@ void CudaEmitter::emit_flat_rare() {
   line("    for (int e = 0; e < " + number(cuda_flat(spec_, layout_).vector * layout_.places) + "; ++e) {");
   line("      const int k = e / " + places + ", c = e % " + places + ";");
   for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) line("      " + stored(i) + " y" + number(i) + ";");
-  line("      " + body_call(spec_, [&](int i) { return is_scalar_input(i) ? "x" + number(i) : spec_.is_output(i) ? "y" + number(i) : loaded(i) + "(" + flat_element(i) + ")"; }));
+  line("      " + body_call(spec_, [&](int i) { return is_scalar_input(i) ? "x" + number(i) : spec_.is_output(i) ? "y" + number(i)
+                                                                                                                 : loaded(i) + "(" + flat_element(i) + ")"; }));
   for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) line("      " + flat_element(i) + " = y" + number(i) + ";");
   line("    }");
   line("  }");

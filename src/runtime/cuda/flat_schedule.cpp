@@ -8,15 +8,16 @@
 namespace damo {
 namespace {
 
-constexpr int kFlatBytesInFlight = 48;     // of reads a thread
-constexpr int kFlatElements = 24;          // of a thread: where its run lies takes some 60 instructions
+constexpr int kFlatBytesInFlight = 48;  // of reads a thread
+constexpr int kFlatElements = 24;       // of a thread: where its run lies takes some 60 instructions
+constexpr int kMostElements = 64;       // of a unit: where they are turned as bytes each is a register for a while
 constexpr int kMostUnits = 8;
 constexpr int kFlatWarps = 8;
-constexpr int kFlatShared = 48 * 1024;     // that a kernel may declare
+constexpr int kFlatShared = 48 * 1024;         // that a kernel may declare
 constexpr int kFlatSharedOfBlock = 24 * 1024;  // where blocks can be smaller: several share a multiprocessor
-constexpr int kFlatCost = 8192;            // of all elements of a thread: the caches of instructions hold that
-constexpr int kFlatRegisters = 96;         // that what it reads and writes of one unit may take
-constexpr int kBanks = 128;                // bytes of shared memory that lie in different banks
+constexpr int kFlatCost = 8192;                // of all elements of a thread: the caches of instructions hold that
+constexpr int kFlatRegisters = 96;             // that what it reads and writes of one unit may take
+constexpr int kBanks = 128;                    // bytes of shared memory that lie in different banks
 
 bool moves(Access access) { return access == Access::kRow || access == Access::kTransposed || access == Access::kRepeat; }
 Access access_of(const Layout& layout, int parameter) { return layout.access[static_cast<std::size_t>(parameter)]; }
@@ -88,7 +89,8 @@ int least_units(const KernelSpec& spec, const Layout& layout) {
 /// Whether a thread can hold and a warp's memory has room for the units of the layout.
 bool has_room(const KernelSpec& spec, const Layout& layout) {
   const CudaFlat flat = cuda_flat(spec, layout);
-  return bytes_held(spec, layout, flat.vector, flat.units) <= 4 * kFlatRegisters && flat.vector * flat.units * layout.places * std::max(spec.cost(), 1) <= kFlatCost && bytes_of_warp(spec, layout) <= kFlatShared;
+  const int elements = flat.vector * layout.places;
+  return elements <= kMostElements && bytes_held(spec, layout, flat.vector, flat.units) <= 4 * kFlatRegisters && elements * flat.units * std::max(spec.cost(), 1) <= kFlatCost && bytes_of_warp(spec, layout) <= kFlatShared;
 }
 
 }  // namespace

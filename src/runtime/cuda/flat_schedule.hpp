@@ -20,8 +20,8 @@ inline int places_axis(const Layout& layout) { return layout.tile_other > 0 ? la
 inline int positions_axis(const Layout& layout) { return layout.tile_other > 0 ? layout.rank - 1 : layout.tile_axis; }
 
 struct CudaFlat {
-  int vector = 1;     ///< neighbouring positions of a thread
-  int units = 1;      ///< such vectors of a thread, a warp's apart
+  int vector = 1;  ///< neighbouring positions of a thread
+  int units = 1;   ///< such vectors of a thread, a warp's apart
 
   int positions() const { return 32 * vector * units; }  ///< of a warp
 };

@@ -56,7 +56,7 @@ struct Layout {
   bool joined = false;    ///< one launch for many members, see joined_kernel.hpp; flat only
   int tile_axis = -1;  ///< of kTransposed arrays; -1: none
   int tile_inner = 0, tile_other = 0;  ///< of few places along the last axis, or along tile_axis: the power of 2 that holds them; 0: many
-  int places = 0;              ///< of a tile that is flat (cuda/flat_schedule.hpp, where `access`, `vector` and `items` are told): places along the axis of few; 0: not in this form
+  int places = 0;                      ///< of a tile that is flat (cuda/flat_schedule.hpp, where `access`, `vector` and `items` are told): places along the axis of few; 0: not in this form
   int tiling = 0;              ///< with such an axis: which of the target's tiles; 0: the one that its model takes
   std::vector<Access> access;  ///< inputs, then outputs
   std::vector<int> taken;      ///< those that are taken, ascending; their access is that of a slice
