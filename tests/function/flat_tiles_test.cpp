@@ -115,16 +115,24 @@ TEST_P(FlatTiles, GiveTheSameWhereverArraysBeginAndHoweverTheyLie) {
   }
 }
 
-/// The bits of floats of every kind: zeros, denormals, the greatest and least, halfway cases, infinities and NaN, and others at random.
-std::vector<float> floats_of_every_kind(std::size_t count, std::uint32_t seed) {
+/// Floats, in stretches of one kind: zeros and numbers about 1; edges, as denormals, the greatest and least, infinities and NaN; all bits at random; numbers near the least; and multiples of the divisors
+/// and of half a unit, whose quotients are nearly halfway between two floats.
+std::vector<float> floats_of_every_kind(std::size_t count, const std::vector<float>& divisors, std::uint32_t seed) {
+  constexpr std::size_t kStretch = 96;  // more than a thread computes at once
   std::mt19937 random(seed);
   const std::uint32_t edges[] = {0, 1, 2, 0x007fffff, 0x00800000, 0x00800001, 0x00ffffff, 0x15000000, 0x157fffff, 0x15800000, 0x2b800000, 0x2b7fffff, 0x3f800000, 0x3f7fffff, 0x3f800001, 0x3fffffff,
                                  0x53800000, 0x53800001, 0x69800000, 0x69800001, 0x7f000000, 0x7f7fffff, 0x7f800000, 0x7fc00000, 0x437f0000, 0x4b7fffff};
   std::vector<float> all;
   for (std::size_t i = 0; i < count; ++i) {
     std::uint32_t bits = random();
-    if (i % 3 == 0) bits = edges[i / 3 % std::size(edges)] | (i % 2 << 31);
-    if (i % 3 == 1) bits = (bits & 0x80ffffffu) | 0x3e000000u;  // about 1
+    const std::uint32_t about_one = (bits & 0x80ffffffu) | 0x3f000000u;
+    switch (i / kStretch % 5) {
+      case 0: bits = bits % 7 == 0 ? bits << 31 : about_one; break;
+      case 1: bits = edges[i % std::size(edges)] | (bits << 31); break;
+      case 3: bits &= 0x8fffffffu; break;
+      case 4: bits = std::bit_cast<std::uint32_t>(static_cast<float>((static_cast<double>(std::bit_cast<float>((bits & 0x7fffffu) | 0x3f800000u)) + 0x1p-24) * divisors[i % divisors.size()])); break;
+      default: break;
+    }
     all.push_back(std::bit_cast<float>(bits));
   }
   return all;
@@ -133,10 +141,10 @@ std::vector<float> floats_of_every_kind(std::size_t count, std::uint32_t seed) {
 TEST_P(FlatTiles, DivideByWhatAPlaceHasToTheLastBit) {
   constexpr std::int64_t kPlaces = 4096;
   std::vector<float> divisors = {3, -3, 255, 0.1f, 0x1.fffffep+0f, 0x1.fffffep-1f, 0x1p-40f, 0x1p40f, 0x1p-41f, -0x1p41f, 0x1p-140f, 0x1.fffffep+127f, 0.0f, -0.0f, std::numeric_limits<float>::infinity(), std::nanf(""), 1.0f, 0x1.8p-20f};
-  for (const float random : floats_of_every_kind(18, 5)) divisors.push_back(random);
+  for (const float other : {0.3f, 1.7f, -0x1.fffffcp+3f, 0x1.000002p+0f, 0x1.924924p-3f, 0x1.7ffffep+11f}) divisors.push_back(other);
   for (std::size_t begin = 0; begin < divisors.size(); begin += 3) {
     const std::vector<float> by(divisors.begin() + static_cast<std::ptrdiff_t>(begin), divisors.begin() + static_cast<std::ptrdiff_t>(begin) + 3);
-    const std::vector<float> values = floats_of_every_kind(kPlaces * 3, static_cast<std::uint32_t>(begin));
+    const std::vector<float> values = floats_of_every_kind(kPlaces * 3, by, static_cast<std::uint32_t>(begin));
     std::vector<std::int16_t> whole;
     for (std::int64_t i = 0; i < kPlaces * 3; ++i) whole.push_back(static_cast<std::int16_t>(i * 31 % 65536 - 32768));
     const auto turned = [&](const Variable& dividend, const Variable& divisor, const Variable& quotient, const Array& x, const Array& y) {

@@ -44,8 +44,7 @@ bool CudaEmitter::emit_flat_body() {
     const auto named = [&](int input) { return steps.value_text(step.inputs[static_cast<std::size_t>(input)], local_name); };
     // Integers of 8 bits need no rounding to a float of 8, which takes an instruction of a quarter of the rate.
     const bool is_exact = step.code == "x0" && itemsize(step.compute) == 1 && !is_floating(step.compute) && (step.result == bfloat16 || step.result == float16) && steps.dtype(step.inputs[0]) == step.compute;
-    // What is stored in 16 bits has 11 at most.
-    const auto divisor = [&] { return "known_divisor<" + std::string(step.inputs[1] < spec_.first_step() && is_narrow(steps.dtype(step.inputs[1])) ? "1" : "2") + ">(" + named(1) + ")"; };
+    const auto divisor = [&] { return "known_divisor(" + named(1) + ")"; };
     const std::string call = is_exact ? "float(" + named(0) + ")" : division.empty() ? steps.call(value, local_name)
                                                                                      : division + "(" + named(0) + ", " + divisor() + (division == "divide_known" ? ", rare)" : ")");
     const std::string definition = "  const " + value_type(steps.dtype(value)) + " " + local_name(value) + " = " + call + ";\n";

@@ -55,25 +55,23 @@ template <bool Gaps, class T, int N> DAMO_FUNCTION void put_flat(unsigned char* 
 }
 )";
 
-// With r the reciprocal rounded once and q within an ulp of x / y, the remainder x - q y has the 24 bits of a float, and q + (x - q y) r rounded once is x / y rounded once (Markstein 1990). The first
-// product x r may be 1.5 ulp off, of which one correction makes less than one and a second one x / y. What one correction rounds is 2^-22 ulp from x / y at most, so it suffices where x / y is farther than that from
-// what lies halfway between two floats: x is no multiple of y there, so of a y of n bits at least 2^-n-1 ulp. All that supposes that nothing on the way leaves the numbers of 24 bits: with y from 2^-40
-// to 2^40 and x from 2^-84 to 2^84 quotients lie between 2^-124 and 2^124, and the last bit of a remainder is 2^-84 2^-48 or more. Of a negative y x has the sign: the remainder of a zero is then 0, of
-// which a correction makes -0, and -0 added to a zero leaves its sign. All else is `rare`; 2 bits(x) - 1 is the greatest number there is where x is a zero.
-const char* const kCudaKnownDivisor = R"(template <int Corrections> struct KnownDivisor { float value, reciprocal, sign, limit; };  // reciprocal: of -value
-template <int Corrections> DAMO_FUNCTION KnownDivisor<Corrections> known_divisor(float y) {
+// With r the reciprocal rounded once, the product q = x r is at most 1.5 ulp from x / y: half of one by its own rounding, one by r's. The remainder x - q y and its product with r are off by 2^-24 of
+// themselves each, so what the correction q + (x - q y) r rounds is at most 1.5 2^-23 ulp from x / y, and rounds as x / y does unless that is as near to what lies halfway between two floats. With X and Y of 24 bits, and
+// M / 2 halfway, it is k / 2Y ulp from there, X 2^s = M Y + k, so k is 6 at most: all such pairs were tried, for each Y, and none differs (known_divisor_test.cpp tries some; of the two corrections of
+// Markstein 1990, who needs q within an ulp, the second changes nothing here). All that supposes that nothing on the way leaves the numbers of 24 bits: with y from 2^-40 to 2^40 and x from
+// 2^-84 to 2^84 quotients lie between 2^-124 and 2^124, and the last bit of a remainder is 2^-84 2^-48 or more. Of a negative y x has the sign: the remainder of a zero is then 0, of which a
+// correction makes -0, and -0 added to a zero leaves its sign. All else is `rare`; 2 bits(x) - 1 is the greatest number there is where x is a zero.
+const char* const kCudaKnownDivisor = R"(struct KnownDivisor { float value, reciprocal, sign, limit; };  // reciprocal: of -value
+DAMO_FUNCTION KnownDivisor known_divisor(float y) {
   const float value = fabsf(y);
-  const bool divides = value >= 0x1p-40f && value <= 0x1p40f && (Corrections > 1 || (math::bits(y) & 0xfffu) == 0);
-  return KnownDivisor<Corrections>{value, -1.0f / value, copysignf(1.0f, y), divides ? 0x1p84f : -1.0f};
+  return KnownDivisor{value, -1.0f / value, copysignf(1.0f, y), value >= 0x1p-40f && value <= 0x1p40f ? 0x1p84f : -1.0f};
 }
-template <int Corrections> DAMO_FUNCTION float divide_whole(float x, const KnownDivisor<Corrections>& d) {
+DAMO_FUNCTION float divide_whole(float x, const KnownDivisor& d) {
   x *= d.sign;
-  float quotient = -x * d.reciprocal;
-#pragma unroll
-  for (int i = 0; i < Corrections; ++i) quotient = fmaf(fmaf(quotient, d.value, -x), d.reciprocal, quotient);
-  return quotient;
+  const float quotient = -x * d.reciprocal;
+  return fmaf(fmaf(quotient, d.value, -x), d.reciprocal, quotient);
 }
-template <int Corrections> DAMO_FUNCTION float divide_known(float x, const KnownDivisor<Corrections>& d, bool& rare) {
+DAMO_FUNCTION float divide_known(float x, const KnownDivisor& d, bool& rare) {
   rare |= (math::bits(x) * 2u - 1u < (43u << 24) - 1u) | !(fabsf(x) <= d.limit);
   return divide_whole(x, d);
 }

@@ -7,8 +7,8 @@ namespace damo {
 /// elements of each lane, store_flat writes them, and of vectors below element `many` fetch_some_flat and store_some_flat; take_flat<T, N, Gaps>(run, lane, u) gives a lane its N elements of the 32 times N that are
 /// number u, and put_flat<Gaps>(run, lane, u, vector) writes them.
 extern const char* const kCudaFlat;
-/// divide_known(x, known_divisor<2>(y), rare): x / y, or anything and then `rare` is true; y divides many. known_divisor<1>: of a y of 12 bits at most. divide_whole(x, known_divisor<2>(y)): likewise, of an x that
-/// is 0 or from 1 to 2^64, where the divisor's limit is not negative.
+/// divide_known(x, known_divisor(y), rare): x / y, or anything and then `rare` is true; y divides many. divide_whole(x, known_divisor(y)): likewise, of an x that is 0 or from 1 to 2^64, where the divisor's
+/// limit is not negative.
 extern const char* const kCudaKnownDivisor;
 
 }  // namespace damo
