@@ -44,6 +44,7 @@ constexpr int kSparseLanes = 64;                // up to 32 lanes a row needs no
 constexpr int kLanesOfACluster = 256;           // of each block, unless the longest cluster needs more
 constexpr int kLanesAlone = 512;                // of a row that is not worth a cluster: with 1,024 one block is resident and waits for itself
 constexpr int kManyWords = 3;                    // of an element, that are wanted again
+constexpr int kManyMeetings = 3;                 // of a row's threads: fewer of them meet sooner
 constexpr int kRegistersAtOnce = 8;              // that a thread is given, or a multiple
 constexpr int kRegistersOfAnArray = 8;          // of a thread that holds a long row, for each word of an element but one: vectors of other arrays that are on their way
 constexpr int kLanesOfReaders = 128;            // where no elements are written: many small blocks read while others wait, two large ones do not
@@ -83,6 +84,12 @@ void share_columns(const KernelSpec& spec, Layout& layout, std::int64_t outputs,
   const bool gives_lanes = partial_bytes(spec) * static_cast<std::size_t>(kReducingBlock * layout.vector) <= kColumnSharedBytes;  // each other their values, in shared memory
   layout.lanes = asked.lanes > 0 ? std::min(asked.lanes, kReducingBlock) : (length <= 16 && outputs >= kReducingBlock) || !gives_lanes ? 1 : kReducingBlock / slots;
   layout.items = asked.items > 0 ? asked.items : std::clamp(std::min(kColumnBytesInFlight / bytes_read(spec, layout), kColumnElements) / layout.vector, 1, kMostItems);
+}
+
+/// How often the threads of a held row give each other what they have joined.
+int count_meetings(const KernelSpec& spec) {
+  const Passes passes(spec, [](int, const Passes&) { return true; });
+  return static_cast<int>(std::count_if(passes.all().begin(), passes.all().end(), [](const Passes::Pass& pass) { return !pass.joins.empty(); }));
 }
 
 /// Registers that one element of a row takes where a later pass wants what was read beside what is kept of it.
@@ -203,7 +210,8 @@ bool hold_rows(const KernelSpec& spec, Layout& layout, const Geometry& geometry,
   };
   const int of_place = words_of_place(spec, layout), of_arrays = own + kRegistersOfAnArray * (of_place - 1);
   const std::span<const Holders> of_many = spec.joins_across() ? std::span<const Holders>(kHoldersOfManyWordsAcross) : kHoldersOfManyWords;
-  if (lanes > 32 && again >= kManyWords && hold(of_many, again, own)) return true;
+  const bool has_many = again >= kManyWords || (again + 1 == kManyWords && !is_short && count_meetings(spec) >= kManyMeetings);
+  if (lanes > 32 && has_many && hold(of_many, again, own)) return true;
   if (is_short && lanes == kLanesAlone && fits() && hold(kHoldersOfShorts, of_place, of_arrays)) return true;
   if (!fits()) held = kMostWordsHeld;
   while (lanes < kLanesAlone && !fits()) lanes *= 2;

@@ -27,7 +27,7 @@ extern const char* const kCudaMeetings;
 extern const char* const kCudaOwnMaximum;
 /// is_place(at, value): whether the place of an element, in 32 bits, is that of 64, which a row's elements have in common; holds<N>(at, value): whether one of N places from there is.
 extern const char* const kCudaIsPlace;
-/// divide(x, divisor(y)): x / y to the last bit, for a y that divides many. In float. divide_once: to an ulp, and to the last bit where 16 bits hold the quotient; divide_to_half: within 2 ulp, for what is rounded to 16 bits.
+/// divide(x, divisor(y)): x / y for a y that divides many, to the last bit of a normal quotient where x is 2^-102 or more, else within an ulp: what a remainder of less lacks is below the least float. In float. divide_once: to an ulp, and to the last bit where 16 bits hold the quotient; divide_to_half: within 2 ulp, for what is rounded to 16 bits.
 extern const char* const kCudaDivide;
 
 /// over(x, count_of(n)): x / n to the last bit, or of quotients below 2^-104 within an ulp, for the number of a row's elements, 2^20 at most.
