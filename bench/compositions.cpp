@@ -87,7 +87,7 @@ void add_norms(CompositionList& list) {
       "batch_norm_grad", {{half, 128, 4096}, {128, 1}, {128, 1}, {half, 128, 4096}}, [=](Inputs v) -> Outputs { return gradients(batch_norm(v), v[3], {v[0], v[1], v[2]}); }, 3 * half * 128 * 4096);
 
   const auto layer = [](Inputs v) -> Outputs { return {layer_norm(v[0], v[1], v[2])}; };
-  for (std::int64_t length : {64, 256, 768, 1600, 4096, 12288, 20480}) list.add("layernorm_" + std::to_string(length), {{list.scaled(kFullElements / length), length}, {length}, {length}}, layer);
+  for (std::int64_t length : {64, 256, 768, 1600, 4096, 12288, 20480, 32768, 98304}) list.add("layernorm_" + std::to_string(length), {{list.scaled(kFullElements / length), length}, {length}, {length}}, layer);
   const std::int64_t rows = list.scaled(16384);
   list.add("residual_layernorm", {{rows, 4096}, {rows, 4096}, {4096}, {4096}}, [](Inputs v) -> Outputs {
     const Variable h = v[0] + v[1];
@@ -107,6 +107,11 @@ void add_norms(CompositionList& list) {
     const Outputs by = gradients(rms_norm(v[0], v[1]), v[2], {v[0], v[1]});
     return {by[0] + v[3], by[1]};
   });
+  for (std::int64_t length : {12288, 16384}) {
+    list.add("layernorm_grad_" + std::to_string(length), {{list.scaled(kFullElements / length), length}, {length}, {length}, {list.scaled(kFullElements / length), length}}, [](Inputs v) -> Outputs { return gradients(layer_norm(v[0], v[1], v[2]), v[3], {v[0], v[1], v[2]}); });
+  }
+  list.add("heads_rmsnorm_grad", {{list.scaled(32768), 32, 128}, {32, 128}, {list.scaled(32768), 32, 128}}, [](Inputs v) -> Outputs { return gradients(rms_norm(v[0], v[1]), v[2], {v[0], v[1]}); });
+  list.add("instance_norm_grad", {{list.scaled(256), 128, 4096}, {128, 1}, {list.scaled(256), 128, 4096}}, [](Inputs v) -> Outputs { return gradients(standardized(v[0], 2) * v[1], v[2], {v[0], v[1]}); });
   list.add("normalize_l2", {{list.scaled(131072), 1024}}, [](Inputs v) -> Outputs { return {v[0] / norm(v[0], 1, keepdims)}; });
   list.add("minmax", {{list.scaled(131072), 1024}}, [](Inputs v) -> Outputs {
     const Variable least = min(v[0], 1, keepdims);
