@@ -360,7 +360,7 @@ bool CudaReducingEmitter::adds_floats(int join) const {
 /// The letter's accumulators of each element of a vector. Sums of a row that is whole begin with -0, what comes of which the compiler knows: 0 and -0 are 0, so that 0 would have to be added. They are
 /// added to a sum that begins with 0.
 void CudaReducingEmitter::declare_accumulators(const std::string& letter, int join, const std::string& indent) {
-  const std::string n = number(join), width = number(layout_.vector), sign = letter == "m" && layout_.whole && adds_floats(join) ? "-" : "";
+  const std::string n = number(join), width = number(layout_.vector), sign = letter == "m" && layout_.whole && layout_.cluster == 1 && adds_floats(join) ? "-" : "";
   line(indent + "Joined" + n + " " + letter + n + "[" + width + "];\n#pragma unroll\n" + indent + "for (int k = 0; k < " + width + "; ++k) " + letter + n + "[k] = " + sign + "neutral" + n + "();");
 }
 
