@@ -78,6 +78,18 @@ TEST_P(BatchesOfRows, GreatestAndMeansOfThem) {
   EXPECT_EQ(expect_what_float64_gives(inputs, outputs, wide_inputs, wide, {noise({4, 17, 3, 50})}, 1e-4), 1);
 }
 
+TEST_P(BatchesOfRows, AsManyAsThreadsHaveOrNot) {
+  for (const Shape& dims : {Shape{16, 8, 8}, Shape{64, 8, 8}, Shape{200, 8, 64}, Shape{17, 8, 1024}, Shape{31, 16, 128}}) {
+    const auto graph = [&](DType dtype) {
+      const Variable x = input({dtype, dims});
+      return std::pair(std::vector{x}, std::vector{sum(x, 2), sum(x, 0)});
+    };
+    const auto [inputs, outputs] = graph(float32);
+    const auto [wide_inputs, wide] = graph(float64);
+    EXPECT_EQ(expect_what_float64_gives(inputs, outputs, wide_inputs, wide, {noise(dims)}, 1e-4), 1) << to_string(dims);
+  }
+}
+
 /// Shapes, axes of rows and of what is joined, and results drawn at random.
 TEST_P(BatchesOfRows, AnySetsOfAxes) {
   int batched = 0;

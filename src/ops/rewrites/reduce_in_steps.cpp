@@ -18,9 +18,9 @@
 namespace damo {
 namespace {
 
-using Axes = std::uint32_t;
+using AxisMask = std::uint32_t;  // bit a: axis a
 
-/// Of what chooses all extents are known, so that each says what there is nothing of as before.
+/// Of a greatest or least all extents must be known: where there are no elements it is then refused before this pass, with the error of the op as it was written.
 bool may_be_divided(const ReduceOp& op, const TensorType& from, DType result) {
   if (op.rows() || op.allows_empty()) return false;
   switch (op.kind()) {
@@ -34,30 +34,30 @@ bool may_be_divided(const ReduceOp& op, const TensorType& from, DType result) {
   }
 }
 
-class StepMaker {
+class ReductionSteps {
  public:
-  StepMaker(FunctionGraph& graph, std::vector<NodeId> reductions)
+  ReductionSteps(FunctionGraph& graph, std::vector<NodeId> reductions)
       : graph_(graph), order_(graph.toposort()), shapes_(graph, order_), parent_(static_cast<std::size_t>(graph.value_limit()), -1), rows_(parent_.size()), reductions_(std::move(reductions)) {}
 
   bool run() {
     connect();
     find_rows();
     bool has_changed = false;
-    for (NodeId node : reductions_) has_changed |= divide(node);
+    for (std::size_t i = 0; i < reductions_.size(); ++i) has_changed |= divide(reductions_[i], spaces_.at(space_of_[i]));
     return has_changed;
   }
 
  private:
   /// Of the values of one shape that elementwise nodes connect.
   struct Space {
-    std::vector<Axes> all;                // of its reductions, each once
-    std::optional<Axes> rows;             // along which values go back into it
-    bool disagrees = false;
+    std::vector<AxisMask> all;      // axes of its reductions, each once
+    std::optional<AxisMask> rows;   // axes of the rows whose values go back into it
+    bool disagrees = false;         // values of rows along other axes do, too
   };
   /// What follows from reductions of a space alone, and is a value of each of its rows.
   struct OfRows {
     int space = -1;
-    Axes axes = 0;
+    AxisMask axes = 0;
   };
 
   static std::size_t index(ValueId value) { return static_cast<std::size_t>(value); }
@@ -86,8 +86,9 @@ class StepMaker {
 
   void find_rows() {
     for (NodeId node : reductions_) {
-      std::vector<Axes>& all = spaces_[find(graph_.inputs(node)[0])].all;
-      const Axes axes = *reduction(node)->reduced_axes();
+      space_of_.push_back(find(graph_.inputs(node)[0]));
+      std::vector<AxisMask>& all = spaces_[space_of_.back()].all;
+      const AxisMask axes = *reduction(node)->reduced_axes();
       if (std::find(all.begin(), all.end(), axes) == all.end()) all.push_back(axes);
       if (!reduction(node)->rows() && !reduction(node)->allows_empty()) made_.try_emplace({reduction(node)->kind(), graph_.inputs(node)[0], axes}, graph_.outputs(node)[0]);
     }
@@ -114,21 +115,21 @@ class StepMaker {
     for (auto& [root, space] : spaces_) {
       if (space.rows) continue;
       const int last = graph_.type(static_cast<ValueId>(root)).dims.rank() - 1;
-      for (Axes axes : space.all) {
+      for (AxisMask axes : space.all) {
         if ((axes >> last & 1u) && (!space.rows || std::popcount(axes) < std::popcount(*space.rows))) space.rows = axes;
       }
     }
   }
 
-  bool divide(NodeId node) {
+  /// What the node reads may be what another one became, of which nothing is known but its type.
+  bool divide(NodeId node, const Space& space) {
     const ValueId from = graph_.inputs(node)[0], to = graph_.outputs(node)[0];
-    const Space& space = spaces_.at(find(from));
     const ReduceOp& op = *reduction(node);
     if (!space.rows || space.disagrees || !may_be_divided(op, graph_.type(from), graph_.type(to).dtype)) return false;
-    const Axes axes = *op.reduced_axes(), shared = axes & *space.rows, others = axes & ~*space.rows;
-    if (shared == 0 || others == 0) return false;
-    const bool has_rows = shared == *space.rows;  // the row's own value is the first step; else what is joined across rows
-    const Axes first = has_rows ? shared : others, second = has_rows ? others : shared;
+    const AxisMask axes = *op.reduced_axes(), in_rows = axes & *space.rows, across_rows = axes & ~*space.rows;
+    if (in_rows == 0 || across_rows == 0) return false;
+    const bool has_rows = in_rows == *space.rows;  // the row's own value is the first step; else what is joined across rows
+    const AxisMask first = has_rows ? in_rows : across_rows, second = has_rows ? across_rows : in_rows;
     if (!joins_many(graph_.type(from).dims, first)) return false;
     const ReductionKind kind = op.kind();
     const SourceLine where = graph_.where(node);
@@ -136,7 +137,7 @@ class StepMaker {
     return true;
   }
 
-  ValueId reduced(ReductionKind kind, ValueId from, Axes axes, const SourceLine& where) {
+  ValueId reduced(ReductionKind kind, ValueId from, AxisMask axes, const SourceLine& where) {
     const auto [found, is_new] = made_.try_emplace({kind, from, axes}, from);
     if (!is_new) return found->second;
     const TensorType type{result_of(kind, graph_.type(from).dtype), reduced_shape(graph_.type(from).dims, axes, true)};
@@ -152,8 +153,9 @@ class StepMaker {
   std::vector<int> parent_;   // by value: union-find
   std::vector<OfRows> rows_;  // by value
   std::vector<NodeId> reductions_;
+  std::vector<int> space_of_;  // by reduction: the root of the values that it reads
   std::map<int, Space> spaces_;  // by root
-  std::map<std::tuple<ReductionKind, ValueId, Axes>, ValueId> made_;
+  std::map<std::tuple<ReductionKind, ValueId, AxisMask>, ValueId> made_;
 };
 
 }  // namespace
@@ -163,7 +165,7 @@ FunctionGraph reduce_in_steps(FunctionGraph graph) {
   for (NodeId node : graph.nodes()) {
     if (dynamic_cast<const ReduceOp*>(&graph.op(node)) && graph.type(graph.inputs(node)[0]).dims.rank() > 1) reductions.push_back(node);
   }
-  if (reductions.size() > 1 && StepMaker(graph, std::move(reductions)).run()) graph.prune();
+  if (reductions.size() > 1 && ReductionSteps(graph, std::move(reductions)).run()) graph.prune();
   return graph;
 }
 

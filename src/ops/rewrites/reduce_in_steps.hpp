@@ -8,10 +8,14 @@
 // The rows are those whose values elements are made of again (a mean that is subtracted), if these are along the same axes throughout the space's connected nodes; where there are none, those along the
 // fewest axes with the last among them.
 //
-// Condition: a sum, a mean, a greatest or least of known extents, any or all, without NeededRows, whose result is not kept in 16 bits in between; what the first step joins has kFewestJoined elements at least, as far
-// as extents are known. Values are exact but for sums and means, which are joined in another order, and means, which are rounded once more.
+// Condition:
+//   - the reduction is a `sum`, `mean`, `max`, `min`, `any` or `all`; of `max` and `min` all extents are known
+//   - it has no NeededRows
+//   - a `sum` or `mean` is neither of 16 bits nor of less, since what the first step gives would be rounded to these
+//   - the first step joins kFewestJoined elements at least, as far as extents are known
+// Values are exact but for sums and means, which are joined in another order, and means, which are rounded once more.
 //
-// Linear in the graph. See tests/ops/rewrites/reduce_in_steps_test.cpp.
+// Near-linear in the graph. See tests/ops/rewrites/reduce_in_steps_test.cpp.
 #pragma once
 #include <damo/graph.hpp>
 

@@ -490,7 +490,7 @@ Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& ge
     if (layout.whole && spec.joins_across()) {
       if (asked.residents == 0) layout.residents = resident_across(spec, layout, processors);
       if (asked.lanes == 0 && asked.cluster == 0 && asked.residents == 0) stay_across(spec, layout, geometry, processors);
-      if (layout.ends == Ends::kVectors && length == tile_of(layout) && outputs % (reducing_block(layout) / layout.lanes) == 0) layout.ends = Ends::kTiles;
+      if (layout.ends == Ends::kVectors && length == tile_of(layout) && geometry.joined % (reducing_block(layout) / layout.lanes) == 0) layout.ends = Ends::kTiles;
       return layout;
     }
     if (layout.whole && asked.lanes == 0 && asked.cluster == 0) stay(spec, layout, geometry, processors);

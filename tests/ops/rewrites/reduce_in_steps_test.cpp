@@ -49,6 +49,11 @@ TEST_F(ReduceInSteps, JoinsAcrossRowsFirstWhereAPartOfThemIsReduced) {
   EXPECT_EQ(axes_of({narrow}, {of, sum(sqr(of), {0, 2})}), (Found{0b101, 0b110})) << "seven rows are no gain";
 }
 
+TEST_F(ReduceInSteps, DividesWhatReadsAReductionThatWasDivided) {
+  const Variable total = sum(x, {0, 3}, keepdims);
+  EXPECT_EQ(axes_of({x}, {centered(x, {3}), max(total, {1, 2})}), (Found{0b0001, 0b0110, 0b1000, 0b1000}));
+}
+
 TEST_F(ReduceInSteps, IsOneKernelThen) {
   const Variable rows = centered(x, {2, 3});
   const FunctionGraph graph = fuse_elementwise(reduce_in_steps(FunctionGraph(Variables{x, y}, Variables{rows, sum(rows * y, {0, 2, 3})})), {});
