@@ -3,12 +3,13 @@
 // rows that the reductions leave. So softmax, written with max, exp, sum and a division, is one group. Scans make groups as reductions do, in one
 // direction and without reductions, and no scan follows from another of its group.
 //
-// A group of rows may join across them too: a reduction over axes that are not its rows', as the gradient by a norm's weight, or a sum of
-// columns beside one of rows. Where it leaves others of these, as channels that have weights of their own, it joins kFewestJoined rows at least, so that what the kernel holds of them is little beside its
-// arrays; all such reductions of a group go over the same axes. Its condition: plain joins of one accumulator, without the numbers of elements; it reads an element of the group, or an array
-// that the group reads, in the group's space; its result is neither an element nor a value of a row, and is read outside alone: it is known when all rows are done, so no element of the group reads it, nor
-// does one read what follows from it through steps of a column's shape. Rows are along the last axis,
-// where neighbours lie in memory as a rule. Where a call's arrays lie otherwise the kernel is split (split_passes.hpp).
+// A group of rows may join across them too: a reduction over axes that are not its rows', as the gradient by a norm's weight, or a sum of columns beside one of rows. It is in the group if
+//   - it is a plain join of one accumulator, without the numbers of elements
+//   - it reads an element of the group, or an array that the group reads, in the group's space
+//   - its result has neither the shape of the space nor that of a row, and no element of the group follows from it, as it is known when all rows are done
+//   - the group's rows are along the last axis, where neighbours lie in memory as a rule; where a call's arrays lie otherwise the kernel is split (split_passes.hpp)
+//   - it goes over the same axes as the other such reductions of the group; where that leaves batches of rows, as of channels that have weights of their own, each has kFewestJoined rows at least, so that
+//     what a kernel holds of all batches is little beside its arrays
 //
 // A reduction over everything leaves one row, which one block, or one thread, would go through: what follows from it for each element is in its group where the row is short, or so long that a kernel
 // goes through it each pass (split_passes.hpp) and the group reads one array. All extents must be known. Values are those of the ops either way, as of any group; sums may be joined in another order.

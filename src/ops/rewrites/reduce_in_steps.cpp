@@ -50,9 +50,9 @@ class ReductionSteps {
  private:
   /// Of the values of one shape that elementwise nodes connect.
   struct Space {
-    std::vector<AxisMask> all;      // axes of its reductions, each once
-    std::optional<AxisMask> rows;   // axes of the rows whose values go back into it
-    bool disagrees = false;         // values of rows along other axes do, too
+    std::vector<AxisMask> all;     // axes of its reductions, each once
+    std::optional<AxisMask> rows;  // axes of the rows whose values go back into it
+    bool disagrees = false;        // values of rows along other axes do, too
   };
   /// What follows from reductions of a space alone, and is a value of each of its rows.
   struct OfRows {
@@ -153,7 +153,7 @@ class ReductionSteps {
   std::vector<int> parent_;   // by value: union-find
   std::vector<OfRows> rows_;  // by value
   std::vector<NodeId> reductions_;
-  std::vector<int> space_of_;  // by reduction: the root of the values that it reads
+  std::vector<int> space_of_;    // by reduction: the root of the values that it reads
   std::map<int, Space> spaces_;  // by root
   std::map<std::tuple<ReductionKind, ValueId, AxisMask>, ValueId> made_;
 };

@@ -162,7 +162,7 @@ class CudaReducingEmitter {
   bool has_words() const;
   bool is_ahead(int input) const { return std::find(ahead_.begin(), ahead_.end(), input) != ahead_.end(); }
   std::string in_ring(int parameter, const std::string& stage) const;
-  std::string end_of_rows() const { return layout_.batched ? "end_row" : "a.n"; }  ///< that a block goes over
+  std::string end_of_rows() const { return layout_.batched ? "end_row" : "a.n"; }                             ///< that a block goes over
   std::string places_across() const { return layout_.batched ? "(a.n / a.joined * a.length)" : "a.length"; }  ///< values that joins across rows give
   std::string rows_apart() const { return across_.empty() ? "clusters" : "a.chunks"; }  ///< from a block's row to its next
   std::string name(int value) const { return is_own_ && value == own_->maximum ? "own" + number(value) : local_name(value) + (is_row_value(value) ? "[k]" : ""); }

@@ -10,7 +10,7 @@ namespace damo {
 inline constexpr int kReducingBlock = 256;                        ///< threads, where nothing asks for more
 inline constexpr int kMostLanes = 1024;                           ///< threads of a block that share a row
 inline constexpr int kLanesOfAMultiprocessor = 128;               ///< that compute at once
-inline constexpr int kLeastOwnRegisters = 16;                      ///< as kOwnRegisters, of a thread that holds much of a row: with fewer it spills more than a block more is worth
+inline constexpr int kLeastOwnRegisters = 16;                     ///< as kOwnRegisters, of a thread that holds much of a row: with fewer it spills more than a block more is worth
 inline constexpr int kMostItems = 8;                              ///< vectors of a thread, of kernels that read little or nothing
 inline constexpr int kMostWordsHeld = 32;                         ///< registers of a thread that hold elements, beyond kWordsHeld, and of 16-bit floats, which are half the bytes
 inline constexpr std::size_t kColumnSharedBytes = 48 * 1024;      ///< that any block may have, for the values that threads of a column join

@@ -128,7 +128,8 @@ struct Geometry : CollapsedAxes {  // of the axes that are kept
   std::int64_t joined = 1;       ///< neighbouring rows that are joined across together: all where nothing tells them apart
 
   /// arrays must broadcast to space; bit a of reduced_axes: axis a. The reduced axes come in the order of memory, unless
-  /// their order matters (in_order). across: arrays that have what is joined across rows. Kept axes along which they move come first, so that rows which are joined together are neighbours.
+  /// their order matters (in_order). across: arrays that have what is joined across rows. Kept axes along which they move come first, so that rows which are joined together are neighbours:
+  /// rows then have another order than the space.
   Geometry(const Shape& space, std::span<const ArrayLayout> arrays, std::uint32_t reduced_axes = 0, bool in_order = false, std::span<const int> across = {});
 };
 
