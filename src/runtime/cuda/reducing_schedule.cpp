@@ -1,9 +1,9 @@
 #include "runtime/cuda/reducing_schedule.hpp"
 
 #include <algorithm>
-#include <span>
 
 #include "runtime/cuda/reducing_vectors.hpp"
+#include "runtime/cuda/row_holders.hpp"
 #include "runtime/cuda/run_schedule.hpp"
 #include "runtime/cuda/scan_schedule.hpp"
 #include "runtime/cuda/schedule.hpp"
@@ -41,12 +41,6 @@ constexpr std::int64_t kTripCycles = 1200;      // from what a block reads of a 
 constexpr std::int64_t kSecondLaunchCycles = 3500;  // a launch in a replayed graph, what it reads and how it ends: about 2 us
 constexpr std::int64_t kOneWarpRow = 4096;      // of one pass: longer rows take a block
 constexpr int kSparseLanes = 64;                // up to 32 lanes a row needs no barrier, from 128 on it has warps to hide it: these hold less
-constexpr int kLanesOfACluster = 256;           // of each block, unless the longest cluster needs more
-constexpr int kLanesAlone = 512;                // of a row that is not worth a cluster: with 1,024 one block is resident and waits for itself
-constexpr int kManyWords = 3;                   // of an element, that are wanted again
-constexpr int kManyMeetings = 3;                // of a row's threads: fewer of them meet sooner
-constexpr int kRegistersAtOnce = 8;             // that a thread is given, or a multiple
-constexpr int kRegistersOfAnArray = 8;          // of a thread that holds a long row, for each word of an element but one: vectors of other arrays that are on their way
 constexpr int kLanesOfReaders = 128;            // where no elements are written: many small blocks read while others wait, two large ones do not
 constexpr int kClustersResident = 5;            // blocks of kLanesOfACluster
 constexpr std::size_t kMostArraysAhead = 2;      // of blocks that stay
@@ -86,12 +80,6 @@ void share_columns(const KernelSpec& spec, Layout& layout, std::int64_t outputs,
   layout.items = asked.items > 0 ? asked.items : std::clamp(std::min(kColumnBytesInFlight / bytes_read(spec, layout), kColumnElements) / layout.vector, 1, kMostItems);
 }
 
-/// How often the threads of a held row give each other what they have joined.
-int count_meetings(const KernelSpec& spec) {
-  const Passes passes(spec, [](int, const Passes&) { return true; });
-  return static_cast<int>(std::count_if(passes.all().begin(), passes.all().end(), [](const Passes::Pass& pass) { return !pass.joins.empty(); }));
-}
-
 /// Registers that one element of a row takes where a later pass wants what was read beside what is kept of it.
 int words_wanted_again(const KernelSpec& spec, const Layout& layout) {
   const Passes passes(spec, [](int, const Passes&) { return true; });
@@ -103,21 +91,6 @@ int words_wanted_again(const KernelSpec& spec, const Layout& layout) {
       if (again && is_moved(access_of(layout, input))) words += words_of(spec.parameter_dtype(input));
     }
     most = std::max(most, words);
-  }
-  return most;
-}
-
-/// Likewise bytes. The compiler keeps a bfloat16 as the float that it was made to for the first pass, of a float16 the half word.
-int bytes_wanted_again(const KernelSpec& spec, const Layout& layout) {
-  const Passes passes(spec, [](int, const Passes&) { return true; });
-  int most = 0;
-  for (std::size_t i = 1; i < passes.all().size(); ++i) {
-    int bytes = 4 * static_cast<int>(passes.all()[i].kept.size());
-    for (int input = 0; input < spec.input_count(); ++input) {
-      const bool again = std::any_of(passes.all().begin() + static_cast<std::ptrdiff_t>(i), passes.all().end(), [&](const Passes::Pass& pass) { return std::find(pass.inputs.begin(), pass.inputs.end(), input) != pass.inputs.end(); });
-      if (again && !passes.is_read_late(input) && is_moved(access_of(layout, input))) bytes += spec.parameter_dtype(input) == bfloat16 ? 4 : spec.element_bytes(input);
-    }
-    most = std::max(most, bytes);
   }
   return most;
 }
@@ -139,13 +112,6 @@ int lanes_across(std::int64_t vectors) {
   return lanes;
 }
 
-/// Registers beyond one of each element of a vector that the structs of joins of several values take while a thread joins its elements.
-int words_of_members(const KernelSpec& spec, const Layout& layout) {
-  int words = 0;
-  each_accumulator(spec, [&](const Join& join) { words += join.members.empty() || join.across ? 0 : (join.bytes + 3) / 4 - 1; });
-  return words * layout.vector;
-}
-
 /// Whether what a thread has of a row from its first pass on is of fewer bytes than its registers: 16-bit floats, whatever a later pass reads beside them.
 bool holds_short(const KernelSpec& spec, const Layout& layout) {
   const Passes passes(spec, [](int, const Passes&) { return true; });
@@ -156,37 +122,6 @@ bool holds_short(const KernelSpec& spec, const Layout& layout) {
     words += words_of(spec.parameter_dtype(i));
   }
   return bytes < 4 * words;
-}
-
-/// Blocks that hold a row, and how many of them a multiprocessor has.
-struct Holders {
-  int lanes, residents;
-};
-constexpr Holders kHoldersOfLongRows[] = {{kLanesAlone, 2}, {kLanesOfACluster, 2}, {kLanesAlone, 1}};
-constexpr Holders kHoldersOfShorts[] = {{kLanesOfACluster, 3}};
-constexpr Holders kHoldersOfManyWords[] = {{64, 12}, {64, 8}, {128, 6}, {128, 4}, {256, 3}, {256, 2}};
-constexpr Holders kHoldersOfManyWordsAcross[] = {{128, 4}, {256, 2}};
-constexpr int kMostAlone = 2;  // blocks of a cluster, each alone on its multiprocessor: more of them, of which there are two a multiprocessor, wait for each other for less
-
-/// The first of the holders whose threads have registers for the row, or for their half of it where a cluster shares it, each block alone on its multiprocessor. For kernels that write
-/// elements of rows of which there is one for each multiprocessor. words: of an element; own: registers besides. Of words that are wanted again a third may be spilled. False if none hold it.
-bool hold_in_registers(const KernelSpec& spec, Layout& layout, const Geometry& geometry, std::int64_t vectors, int words, int own, const Processors& processors, std::span<const Holders> all) {
-  if (!writes_elements(spec) || geometry.count < processors.count) return false;
-  const int most_blocks = spec.joins_across() ? 1 : std::min(processors.cluster, kMostAlone), again = bytes_wanted_again(spec, layout) / 4;
-  for (int cluster = 1; cluster <= most_blocks; cluster *= 2) {
-    for (const Holders& holders : all) {
-      const auto items = static_cast<int>(divide_up(vectors, std::int64_t{holders.lanes} * cluster));
-      const int registers = kRegisters / (holders.lanes * holders.residents) / kRegistersAtOnce * kRegistersAtOnce;
-      const bool fits = own + items * words * layout.vector <= registers && 2 * items * again * layout.vector <= 3 * (registers - own);
-      if ((cluster > 1 && holders.residents > 1) || !fits) continue;
-      layout.lanes = holders.lanes;
-      layout.items = items;
-      layout.residents = holders.residents;
-      layout.cluster = cluster;
-      return true;
-    }
-  }
-  return false;
 }
 
 /// Lanes, items and cluster that hold a row; false if nothing does.
@@ -204,18 +139,12 @@ bool hold_rows(const KernelSpec& spec, Layout& layout, const Geometry& geometry,
   const bool is_of_warps = is_short && !spec.joins_across() && are_many(geometry.count, processors);
   lanes = spec.joins_across() && are_many(geometry.count, processors) ? lanes_across(vectors) : lanes_in_a_warp(vectors, is_of_warps ? std::clamp(held / words + more_vectors, 1, kItemsInAWarp) : 1);
   while (lanes < most_alone && !fits()) lanes *= 2;
-  const int own = kLeastOwnRegisters + words_held(spec) + of_members, again = bytes_wanted_again(spec, layout) / 4;
-  const auto hold = [&](std::span<const Holders> all, int of_element, int beside) {
-    return asked.lanes + asked.items + asked.cluster + asked.residents == 0 && hold_in_registers(spec, layout, geometry, vectors, of_element, beside, processors, all);
-  };
-  const int of_place = words_of_place(spec, layout), of_arrays = own + kRegistersOfAnArray * (of_place - 1);
-  const std::span<const Holders> of_many = spec.joins_across() ? std::span<const Holders>(kHoldersOfManyWordsAcross) : kHoldersOfManyWords;
-  const bool has_many = again >= kManyWords || (again + 1 == kManyWords && !is_short && count_meetings(spec) >= kManyMeetings);
-  if (lanes > 32 && has_many && hold(of_many, again, own)) return true;
-  if (is_short && lanes == kLanesAlone && fits() && hold(kHoldersOfShorts, of_place, of_arrays)) return true;
+  const bool is_free = asked.lanes + asked.items + asked.cluster + asked.residents == 0;
+  if (lanes > 32 && is_free && hold_many_words(spec, layout, geometry, vectors, processors, is_short)) return true;
+  if (is_short && lanes == kLanesAlone && fits() && is_free && hold_short_row(spec, layout, geometry, vectors, processors)) return true;
   if (!fits()) held = kMostWordsHeld;
   while (lanes < kLanesAlone && !fits()) lanes *= 2;
-  if (!fits() && hold(kHoldersOfLongRows, of_place, of_arrays)) return true;
+  if (!fits() && is_free && hold_long_row(spec, layout, geometry, vectors, processors)) return true;
   if (!fits() && processors.cluster > 1) {
     lanes = kLanesOfACluster;
     while (cluster < processors.cluster && !fits()) cluster *= 2;

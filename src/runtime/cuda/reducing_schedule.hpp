@@ -10,7 +10,7 @@
 //   pieces of short rows  of several axes, whose neighbours' pieces are neighbours: a row a thread, which reads them where they lie
 //   rows in pieces        short ones beside those of the next rows: held as tiles; where one pass joins them read by threads that have neighbouring rows
 //   held                  by lanes of a warp, by a block, by a cluster of blocks, in 16 or 32 registers' worth a thread (hold_rows), of longer rows and of three words an element in as many as a thread has
-//                         (hold_in_registers). The compiler is told how many blocks are to be resident
+//                         (row_holders.hpp). The compiler is told how many blocks are to be resident
 //   that stay             blocks, or clusters, that go over the rows in turn with the next ones on their way to shared memory (stay), for rows that no block holds, or of 16-bit floats one alone
 //   read again            each pass reads them; a kernel a pass where rows are so few that multiprocessors would wait for the last of them
 // Joins across rows       blocks go over rows in turn and hold a value for each place of a row, in shared memory, or in registers where they read ahead (stay_across). Where that does not fit, or no block
