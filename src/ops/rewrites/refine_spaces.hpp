@@ -3,6 +3,8 @@
 //
 //   mean(reshape(x, {n, 32, 8 * 64}), 2) ... reshape(_, {n, 256, 64}) * w       becomes work over (n, 32, 8, 64): w is seen as (32, 8, 1), the mean goes over axes 2 and 3
 //
+// A reduction of a value that the space's nodes read, as the gradient by a bias, is over that space too, and may then be in their kernel.
+//
 // Condition: the reshapes only put neighbouring axes together or take one apart, so that the ends of all axes, counted in elements from the last axis, divide one another; extents are
 // known but for the first axis, which then is the rest of both shapes behind as many elements, so that no error of the reshape's is lost; there is a reduction among the nodes (without one lift_reshape moves the reshape away), every reduction is Damo's own, and every other node an elementwise
 // row, of which operands of another rank than the space's are seen through a view. Nothing is copied for it: taking axes apart is a view of any array, and putting together a view of what a

@@ -38,6 +38,16 @@ TEST(RefineSpaces, GoesThroughSeveralReshapesAndBack) {
   EXPECT_EQ(kernels({x}, {y}), 1) << text({x}, {y});
 }
 
+TEST(RefineSpaces, TakesReductionsOfWhatTheSpaceReads) {
+  const Variable y = reshape(centered(reshape(x, {3, 2, 60})), {3, 6, 20}) * x;
+  const FunctionGraph graph = refine_spaces(FunctionGraph(Variables{x}, Variables{y, sum(x, {0, 2})}));
+  std::vector<std::uint32_t> sums;
+  for (NodeId node : graph.nodes()) {
+    if (graph.op(node).name() == "sum") sums.push_back(*dynamic_cast<const KernelOp&>(graph.op(node)).reduced_axes());
+  }
+  EXPECT_THAT(sums, ::testing::ElementsAre(0b1001u)) << "of (3, 2, 3, 20)";
+}
+
 TEST(RefineSpaces, LeavesWhatOneSpaceDoesNotHold) {
   const Variable oblique = input({float32, {6, 4}}, "oblique");
   EXPECT_EQ(kernels({oblique}, {reshape(centered(oblique), {4, 6}) * 2.0}), 2) << "axes that end elsewhere";
