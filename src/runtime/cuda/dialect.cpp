@@ -29,7 +29,11 @@ class CudaDialect final : public Dialect {
 
   std::int64_t shortest_tile() const override { return 2; }
 
-  Layout lay_flat(const KernelSpec& spec, Layout layout, const Geometry& geometry) const override { return damo::lay_flat(spec, std::move(layout), geometry); }
+  Layout lay_flat(const KernelSpec& spec, Layout layout, const Geometry& geometry) const override {
+    if (layout.tile_axis >= 0) return damo::lay_flat(spec, std::move(layout), geometry);
+    Layout interleaved = mark_interleaved(spec, layout, geometry);
+    return begin_aligned(spec, interleaved, geometry, cuda_schedule(spec, interleaved).vector) ? interleaved : layout;
+  }
 
   bool prefers_passes(const KernelSpec& spec, const Geometry& geometry, const Processors& processors) const override {
     return prefers_cuda_passes(spec, geometry, processors);
@@ -71,8 +75,9 @@ class CudaDialect final : public Dialect {
   }
 
   std::optional<Layout> unaligned(const Layout& layout) const override {
-    const bool asks = (layout.form == Form::kElements && layout.places == 0) || (layout.form == Form::kRows && layout.ends == Ends::kAnywhere);
-    if (asks || (layout.vector == 1 && layout.rows_each == 0)) return std::nullopt;
+    const bool is_interleaved = std::find(layout.access.begin(), layout.access.end(), Access::kInterleaved) != layout.access.end();
+    const bool asks = (layout.form == Form::kElements && layout.places == 0 && !is_interleaved) || (layout.form == Form::kRows && layout.ends == Ends::kAnywhere);
+    if (asks || (layout.vector == 1 && layout.rows_each == 0 && !is_interleaved)) return std::nullopt;
     Layout other = layout;
     other.aligned = false;
     return other;

@@ -18,7 +18,7 @@ constexpr const char* kDivide = "DAMO_FUNCTION u32 divide(u32 n, u32 magic, u32 
 }  // namespace
 
 CudaEmitter::CudaEmitter(const KernelSpec& spec, const Layout& layout)
-    : spec_(spec), layout_(layout), schedule_(cuda_schedule(spec, layout)), tile_(cuda_tile(spec, layout)) {
+    : spec_(spec), layout_(layout), schedule_(cuda_schedule(spec, layout)), tile_(cuda_tile(spec, layout)), pieces_(interleaved_of(spec, layout)) {
   if (schedule_.part > 0 && layout.tile_axis < 0) parts_.emplace(spec, schedule_.part);
 }
 
@@ -32,6 +32,7 @@ std::string CudaEmitter::emit() {
   text_ += std::string("typedef ") + (layout_.wide ? "i64" : "u32") + " index;\n";
   text_ += std::string("typedef ") + (layout_.wide ? "i64" : "i32") + " offset;\n";
   if (turns_places) text_ += std::string(kCudaAhead) + kCudaFlat;
+  else if (layout_.aligned && !pieces_.empty()) text_ += "template <class T> DAMO_FUNCTION T* lower(T* a, T* b) { return a < b ? a : b; }\n";
   else if (tiled) line("DAMO_FUNCTION index at_most(index a, index b) { return a < b ? a : b; }");
   text_ += argument_struct(spec_, layout_) + cuda_guard_functions(spec_) + (parts_ ? parts_->functions() : step_functions(spec_));
   if (turns_places) divides_known_ = emit_flat_body();
@@ -67,6 +68,7 @@ void CudaEmitter::emit_scalars(const std::string& indent) {
 /// arrays that do not allow it, moves element by element. The body stands in the text once for both.
 void CudaEmitter::emit_block_schedule() {
   const std::string unroll = number(schedule_.unroll), n = number(schedule_.vector);
+  emit_pieces();
   for (int i = 0; i < spec_.parameter_count(); ++i) {
     if (is_scalar_input(i) || is_counted(i)) continue;
     line("  Vec<" + stored(i) + ", " + n + "> " + (spec_.is_output(i) ? "y" : "x") + number(i) + "[" + unroll + "];");
@@ -118,7 +120,9 @@ void CudaEmitter::emit_loads() {
   line("    if (a.fast && at + " + n + " <= a.n) {");
   emit_coordinates("      ", "at");
   for (int i = 0; i < spec_.input_count(); ++i) {
-    if (!is_scalar_input(i) && !is_counted(i)) line("      " + vector_load(i));
+    const Interleaved* piece = piece_of(i);
+    if (piece && piece->parameters[0] == i) emit_piece_load(*piece);
+    if (!is_scalar_input(i) && !is_counted(i) && !piece) line("      " + vector_load(i));
   }
   line("    } else {");
   line("#pragma unroll");
@@ -139,7 +143,11 @@ void CudaEmitter::emit_stores() {
   for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) strided |= has_strides(access(i));
   line("    if (a.fast && at + " + n + " <= a.n) {");
   if (strided) emit_coordinates("      ", "at");
-  for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) line("      " + vector_store(i) + look(i, "y" + number(i) + (is_scalar(access(i)) || access(i) == Access::kRepeat ? "[u].e[0]" : "[u]")));
+  for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) {
+    const Interleaved* piece = piece_of(i);
+    if (piece && piece->parameters[0] == i) emit_piece_store(*piece);
+    if (!piece) line("      " + vector_store(i) + look(i, "y" + number(i) + (is_scalar(access(i)) || access(i) == Access::kRepeat ? "[u].e[0]" : "[u]")));
+  }
   line("    } else {");
   line("#pragma unroll");
   line("      for (int k = 0; k < " + n + "; ++k) {");

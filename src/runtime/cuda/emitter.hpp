@@ -7,6 +7,7 @@
 #include "runtime/cuda/guard_text.hpp"
 #include "runtime/cuda/schedule.hpp"
 #include "runtime/kernel/body_parts.hpp"
+#include "runtime/kernel/interleaved.hpp"
 #include "runtime/kernel/layout.hpp"
 #include "runtime/kernel/spec.hpp"
 
@@ -25,6 +26,12 @@ class CudaEmitter {
   void emit_parts();
   void emit_loads();
   void emit_stores();
+  const Interleaved* piece_of(int parameter) const;  // what lies interleaved: interleaved_emitter.cpp
+  void emit_pieces();
+  void emit_piece_load(const Interleaved& piece);
+  void emit_piece_store(const Interleaved& piece);
+  std::string piece_address(const Interleaved& piece, int access_number) const;
+  std::string piece_element(const Interleaved& piece, int place) const;
   void emit_coordinates(const std::string& indent, const std::string& position);
   void emit_tile_schedule();
   void emit_flat_tile();  // of few places along one axis: flat_emitter.cpp
@@ -61,6 +68,7 @@ class CudaEmitter {
   const Layout& layout_;
   CudaSchedule schedule_;
   CudaTile tile_;
+  std::vector<Interleaved> pieces_;
   std::optional<BodyParts> parts_;  // of the body, where the schedule wants them
   bool divides_known_ = false;      // of a flat tile: it has known_body
   std::string refuse_;              // a call of what known_body does not ask for each element; empty: there is nothing

@@ -8,6 +8,7 @@
 #include <damo/error.hpp>
 
 #include "graph/base/environment.hpp"
+#include "runtime/kernel/interleaved.hpp"
 #include "runtime/kernel/pressure.hpp"
 
 namespace damo {
@@ -111,6 +112,10 @@ CudaSchedule cuda_schedule(const KernelSpec& spec, const Layout& layout) {
     const int elements = schedule.vector * schedule.unroll;
     schedule.vector = std::clamp(kStridedBytes / narrowest, 1, schedule.vector);
     schedule.unroll = elements / schedule.vector;
+  }
+  if (const int vector = interleaved_vector(spec, layout); vector > 0 && vector < schedule.vector) {
+    schedule.unroll *= schedule.vector / vector;
+    schedule.vector = vector;
   }
   measured(schedule);
   return schedule;

@@ -1,6 +1,7 @@
 #include "runtime/kernel/argument_block.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -150,6 +151,14 @@ void ArgumentBlock::set_run(const KernelSpec& spec, const LoopRun& run) {
   put_turns(spec, run, [&](std::int64_t value) { at = static_cast<std::byte*>(std::memcpy(at, &value, sizeof value)) + sizeof value; });
 }
 
+bool ArgumentBlock::are_interleaved() {
+  return std::all_of(interleaved_.begin(), interleaved_.end(), [&](const Piece& piece) {
+    std::array<std::uintptr_t, kMostInterleaved> addresses{};
+    for (std::size_t k = 0; k < piece.parameters.size(); ++k) addresses[k] = pointers()[piece.parameters[k]];
+    return lie_interleaved({addresses.data(), piece.parameters.size()}, piece.item_bytes, piece.access_bytes);
+  });
+}
+
 ArgumentBlock::ArgumentBlock(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, int vector_width, const Work& work) {
   const bool reduces = layout.form != Form::kElements;
   Writer writer(reduces || layout.wide);
@@ -222,6 +231,7 @@ ArgumentBlock::ArgumentBlock(const KernelSpec& spec, const Layout& layout, const
     if (access != Access::kRow || reduces || layout.places > 0) continue;  // those that reduce are laid out for vectors, or not (Layout::vector)
     for (int axis = 0; axis + 1 < geometry.extents.rank(); ++axis) can_be_fast_ &= geometry.strides[at][axis] % vector_width == 0;
   }
+  for (const Interleaved& piece : interleaved_of(spec, layout)) interleaved_.push_back({piece.parameters, piece.item_bytes, piece.access_bytes(vector_width)});
   writer.align(4);
   flag_at_ = writer.bytes.size();
   writer.put(std::uint32_t{0});

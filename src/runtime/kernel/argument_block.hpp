@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "runtime/kernel/dialect.hpp"
+#include "runtime/kernel/interleaved.hpp"
 #include "runtime/kernel/layout.hpp"
 #include "runtime/kernel/spec.hpp"
 
@@ -55,13 +56,13 @@ class ArgumentBlock {
   void set_run(const KernelSpec& spec, const LoopRun& run);
   /// The element of a parameter whose access is kValue, in the bits' first bytes.
   void set_value(int parameter, std::uint64_t bits) { pointers()[parameter] = bits; }
-  /// After the pointers are set: recomputes the flag. Whether it is set.
+  /// After the pointers are set: recomputes the flag. Whether it is set, and what is to lie interleaved does.
   bool set_fast() {
     std::uintptr_t misaligned = 0;
     for (std::size_t i = 0; i < alignment_.size(); ++i) misaligned |= pointers()[i] & alignment_[i];
     const bool is_fast = can_be_fast_ && misaligned == 0;
     *reinterpret_cast<std::uint32_t*>(bytes_.data() + flag_at_) = is_fast ? flags_ : 0u;
-    return is_fast;
+    return is_fast && (interleaved_.empty() || are_interleaved());
   }
   void set_streams(bool streams) { flags_ = streams ? 3 : 1; }
   /// Of a kernel that reduces in chunks.
@@ -75,10 +76,17 @@ class ArgumentBlock {
   std::size_t size() const { return bytes_.size(); }
 
  private:
+  /// Arrays of one piece of memory.
+  struct Piece {
+    std::vector<int> parameters;
+    int item_bytes, access_bytes;
+  };
+  bool are_interleaved();
   std::uintptr_t* pointers() { return reinterpret_cast<std::uintptr_t*>(bytes_.data()); }
   std::vector<std::byte> bytes_;
   std::vector<std::uintptr_t> alignment_;  // a mask for each array
   std::vector<int> taken_;                 // arrays
+  std::vector<Piece> interleaved_;
   std::size_t guard_at_ = 0, taken_at_ = 0, numbers_at_ = 0, turns_at_ = 0, values_end_ = 0, flag_at_ = 0;
   std::uint32_t flags_ = 1;
   bool can_be_fast_ = true;

@@ -89,7 +89,7 @@ bool Layout::is_flat() const {
 }
 
 std::string to_string(const Layout& layout) {
-  static constexpr const char* names[] = {"scalar", "value", "dense", "row", "repeat", "strided", "transposed", "every-row", "steady"};
+  static constexpr const char* names[] = {"scalar", "value", "dense", "row", "repeat", "strided", "transposed", "every-row", "steady", "interleaved"};
   std::string text = "r" + std::to_string(layout.rank) + (layout.wide ? " wide" : "") + (layout.in_place ? " in_place" : "") + (layout.joined ? " joined" : "");
   if (layout.tile_axis >= 0) text += " tile" + std::to_string(layout.tile_axis);
   if (layout.tile_inner > 0) text += " last of " + std::to_string(layout.tile_inner);
@@ -249,7 +249,7 @@ bool serves(const Layout& code, const Layout& data, std::int64_t count) {
   if (code == data) return true;
   if (code.tile_axis >= 0 || data.tile_axis >= 0 || code.form != Form::kElements || data.form != Form::kElements) return false;
   if (code.joined || data.joined || code.rank < data.rank || (data.wide && !code.wide) || code.access.size() != data.access.size()) return false;
-  if (code.taken != data.taken) return false;
+  if (code.taken != data.taken || code.aligned != data.aligned) return false;
   // Code that may not assume that its arrays are apart is right for all, and slower.
   if (code.in_place != data.in_place && (data.in_place || count >= kSmallCount)) return false;
   if (count <= 1) return true;  // element 0 of everything

@@ -30,7 +30,8 @@ enum class Access : std::uint8_t {
   kStrided,     ///< any strides
   kTransposed,  ///< contiguous along Layout::tile_axis, which is not the last, or along rows that are turned: goes through a tile
   kEveryRow,    ///< of rows that are reduced: contiguous along the row and the same for all of them, so worth a cache
-  kSteady       ///< of kernels that reduce: the same element along the innermost axis, of rows the reduced one and of columns the kept one, and others along the rest
+  kSteady,      ///< of kernels that reduce: the same element along the innermost axis, of rows the reduced one and of columns the kept one, and others along the rest
+  kInterleaved  ///< strided, as one of a few arrays whose elements take turns in one piece of memory (interleaved.hpp)
 };
 
 constexpr bool is_scalar(Access access) { return access == Access::kScalar || access == Access::kValue; }
