@@ -197,7 +197,7 @@ class Generator {
   void draw_large(std::uint64_t drawn) {
     graph_.is_large = true;
     graph_.differentiates = graph_.updates = has_sinks_ = false;
-    families_ = {&op_family("norms")};
+    families_ = {&op_family("norms"), &op_family("spaces")};
     if (drawn % 2 == 0) families_.push_back(&op_family("shapes"));
   }
 

@@ -92,7 +92,7 @@ struct OpFamily {
 };
 
 extern const OpFamily sorting_family, indexing_family, shapes_family, windows_family, products_family, norms_family, loops_family, draws_family, factors_family, fourier_family, users_family,
-    statistics_family, creation_family, matrices_family, signals_family, attention_family, derivatives_family;
+    statistics_family, creation_family, matrices_family, signals_family, attention_family, derivatives_family, spaces_family;
 
 /// All of them.
 const std::vector<const OpFamily*>& op_families();
