@@ -37,15 +37,13 @@ struct Space {
 
 class SpaceRefining {
  public:
-  explicit SpaceRefining(FunctionGraph& graph) : graph_(graph), order_(graph.toposort()), spaces_(static_cast<std::size_t>(graph.node_limit())), takes_part_(spaces_.size(), false) {}
+  explicit SpaceRefining(FunctionGraph& graph) : graph_(graph), order_(graph.toposort()) {}
 
   bool run() {
-    bool reshapes = false;
-    for (NodeId node : order_) {
-      takes_part_[index(node)] = may_take_part(node);
-      reshapes |= is_reshape(node);
-    }
-    if (!reshapes) return false;
+    if (std::none_of(order_.begin(), order_.end(), [&](NodeId node) { return is_reshape(node); })) return false;
+    spaces_.resize(static_cast<std::size_t>(graph_.node_limit()));
+    takes_part_.resize(spaces_.size());
+    for (NodeId node : order_) takes_part_[index(node)] = may_take_part(node);
     join_nodes();
     if (!join_spaces()) return false;
     bool has_changed = false;
