@@ -30,7 +30,11 @@ class CudaDialect final : public Dialect {
   std::int64_t shortest_tile() const override { return 2; }
 
   Layout lay_flat(const KernelSpec& spec, Layout layout, const Geometry& geometry) const override {
-    if (layout.tile_axis >= 0) return damo::lay_flat(spec, std::move(layout), geometry);
+    if (layout.tile_axis >= 0) {
+      layout = damo::lay_flat(spec, std::move(layout), geometry);
+      if (layout.places == 0) layout.vector = tile_vector(spec, layout, geometry);
+      return layout;
+    }
     Layout interleaved = mark_interleaved(spec, layout, geometry);
     return begin_aligned(spec, interleaved, geometry, cuda_schedule(spec, interleaved).vector) ? interleaved : layout;
   }
@@ -76,7 +80,7 @@ class CudaDialect final : public Dialect {
 
   std::optional<Layout> unaligned(const Layout& layout) const override {
     const bool is_interleaved = std::find(layout.access.begin(), layout.access.end(), Access::kInterleaved) != layout.access.end();
-    const bool asks = (layout.form == Form::kElements && layout.places == 0 && !is_interleaved) || (layout.form == Form::kRows && layout.ends == Ends::kAnywhere);
+    const bool asks = (layout.form == Form::kElements && layout.places == 0 && layout.tile_axis < 0 && !is_interleaved) || (layout.form == Form::kRows && layout.ends == Ends::kAnywhere);
     if (asks || (layout.vector == 1 && layout.rows_each == 0 && !is_interleaved)) return std::nullopt;
     Layout other = layout;
     other.aligned = false;
@@ -85,7 +89,7 @@ class CudaDialect final : public Dialect {
 
   int vector_width(const KernelSpec& spec, const Layout& layout) const override {
     if (layout.rows_each > 0) return width_of_runs(spec, layout);
-    return layout.form == Form::kElements && layout.places == 0 ? cuda_schedule(spec, layout).vector : layout.vector;
+    return layout.form == Form::kElements && layout.tile_axis < 0 ? cuda_schedule(spec, layout).vector : layout.vector;
   }
 };
 

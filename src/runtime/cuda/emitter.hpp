@@ -33,7 +33,9 @@ class CudaEmitter {
   std::string piece_address(const Interleaved& piece, int access_number) const;
   std::string piece_element(const Interleaved& piece, int place) const;
   void emit_coordinates(const std::string& indent, const std::string& position);
+  void emit_tile_position();  // of tiles: tile_emitter.cpp
   void emit_tile_schedule();
+  int tile_vector() const { return layout_.aligned ? layout_.vector : 1; }
   void emit_flat_tile();  // of few places along one axis: flat_emitter.cpp
   void emit_flat_reads();
   void emit_flat_run();
@@ -44,7 +46,6 @@ class CudaEmitter {
   std::string flat_element(int parameter) const;
   std::vector<bool> flat_steady() const;
   std::string flat_division(int value, const std::vector<bool>& steady) const;
-  void emit_tile_position();
   std::string offset(int parameter, bool with_last) const;
   std::string slice(int parameter) const;
   std::string element(int parameter) const;

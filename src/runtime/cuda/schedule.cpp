@@ -25,6 +25,7 @@ constexpr int kCostOfNumber = 4;
 constexpr int kPartCost = 32;        // ptxas looks at least so far ahead
 constexpr int kCostOfThread = 8192;  // of all its elements: 64 to 128 KB of code, which the caches of instructions hold
 
+constexpr int kTileVector = 2;       // elements of less than a word that a thread of a tile moves together
 constexpr int kMostRegisters = 255;  // of a thread
 
 /// Whether the values that a thread holds at once lie in registers: as many as its block leaves it, those of all elements that it takes at once.
@@ -136,16 +137,35 @@ CudaTile cuda_tile(const KernelSpec& spec, const Layout& layout) {
       {.inner = 64, .other = 64, .threads = 1024},
   };
   CudaTile tile;
-  const auto shared = [&] { return bytes * static_cast<std::size_t>(tile.inner) * static_cast<std::size_t>(tile.other + 1); };
+  const auto shared = [&] { return bytes * static_cast<std::size_t>(tile.inner * (tile.other + 2) + kTileVector); };
   if (shared() > kLargeTileBytes) tile = {32, 32, 256};
   // Of few places along one axis, as colours are, a tile has all of them, and many of the other.
   const int flat = bytes < 4 ? 4096 : 2048;  // elements: 16 or 8 of a thread are on their way
   if (layout.tile_inner > 0) tile = {.inner = layout.tile_inner, .other = flat / layout.tile_inner, .threads = 256};
   if (layout.tile_other > 0) tile = {.inner = flat / layout.tile_other, .other = layout.tile_other, .threads = 256};
   if (layout.tiling > 0) tile = kTiles[layout.tiling - 1];
+  if (layout.places == 0 && layout.vector > 1) tile.threads /= layout.vector;  // as many accesses each
   measured(tile);
   tile.fits = shared() <= kSharedBytes;
   return tile;
+}
+
+int tile_vector(const KernelSpec& spec, const Layout& layout, const Geometry& geometry) {
+  if (layout.tile_axis < 0 || layout.tile_inner + layout.tile_other > 0) return 1;
+  const auto is_whole = [](std::int64_t places) { return places % kTileVector == 0; };
+  if (!is_whole(geometry.extents[-1]) || !is_whole(geometry.extents[layout.tile_axis])) return 1;
+  int narrowest = 4;
+  for (int i = 0; i < spec.parameter_count(); ++i) {
+    const Access access = layout.access[static_cast<std::size_t>(i)];
+    if (is_scalar(access) || spec.is_ordinals(i)) continue;
+    narrowest = std::min(narrowest, spec.element_bytes(i));
+    if (access != Access::kRow && access != Access::kTransposed) continue;
+    const int along = access == Access::kRow ? layout.rank - 1 : layout.tile_axis;
+    for (int axis = 0; axis < layout.rank; ++axis) {
+      if (axis != along && !is_whole(geometry.strides[static_cast<std::size_t>(i)][axis])) return 1;
+    }
+  }
+  return narrowest < 4 || getenv("DAMO_TILE2") ? kTileVector : 1;
 }
 
 }  // namespace damo

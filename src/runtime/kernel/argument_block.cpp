@@ -224,7 +224,7 @@ ArgumentBlock::ArgumentBlock(const KernelSpec& spec, const Layout& layout, const
   for (int i = 0; i < count; ++i) {
     const auto at = static_cast<std::size_t>(i);
     const Access access = layout.access[at];
-    const bool moves_vectors = access == Access::kDense || access == Access::kRow || access == Access::kEveryRow || (layout.places > 0 && (access == Access::kTransposed || access == Access::kRepeat));
+    const bool moves_vectors = access == Access::kDense || access == Access::kRow || access == Access::kEveryRow || (layout.places > 0 && access == Access::kRepeat) || (layout.tile_axis >= 0 && layout.vector > 1 && access == Access::kTransposed);
     const std::size_t bytes = static_cast<std::size_t>(vector_width) * itemsize(spec.parameter_dtype(i));
     alignment_.push_back(moves_vectors ? (layout.places > 0 ? std::min<std::size_t>(bytes, 16) : bytes) - 1 : 0);
     if (taken[at] && !reduces) can_be_fast_ &= taken[at]->apart % vector_width == 0;
