@@ -95,7 +95,7 @@ std::string to_string(const Layout& layout) {
   if (layout.tile_inner > 0) text += " last of " + std::to_string(layout.tile_inner);
   if (layout.tile_other > 0) text += " of " + std::to_string(layout.tile_other);
   if (layout.places > 0) text += ", " + std::to_string(layout.places) + " places, " + std::to_string(layout.items) + " vectors of " + std::to_string(layout.vector) + (layout.aligned ? "," : ", not aligned,");
-  for (std::size_t i = 0; i < layout.access.size(); ++i) text += (layout.is_taken(static_cast<int>(i)) ? " taken " : " ") + std::string(names[static_cast<int>(layout.access[i])]);
+  for (std::size_t i = 0; i < layout.access.size(); ++i) text += (layout.is_taken(static_cast<int>(i)) ? " taken " : " ") + std::string(layout.is_unbroken(static_cast<int>(i)) ? "unbroken " : "") + std::string(names[static_cast<int>(layout.access[i])]);
   if (layout.form == Form::kElements) return text;
   text += std::string(layout.form == Form::kRows ? ", rows" : ", columns") + " of r" + std::to_string(layout.reduced_rank) + ", " +
           std::to_string(layout.lanes) + " lanes of " + std::to_string(layout.items);
@@ -226,6 +226,19 @@ void mark_steady(Layout& layout, const Geometry& geometry, int inputs) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(inputs); ++i) {
     const Strides& innermost = layout.form == Form::kRows ? geometry.reduced.strides[i] : geometry.strides[i];
     if (layout.access[i] == Access::kStrided && innermost[-1] == 0) layout.access[i] = Access::kSteady;
+  }
+}
+
+void mark_unbroken(Layout& layout, const Geometry& geometry) {
+  const Shape& extents = geometry.reduced.extents;
+  layout.unbroken.clear();
+  if (layout.form != Form::kRows || extents.rank() < 2) return;
+  for (std::size_t i = 0; i < layout.access.size(); ++i) {
+    if (layout.access[i] != Access::kRow && layout.access[i] != Access::kEveryRow) continue;
+    const Strides& strides = geometry.reduced.strides[i];
+    bool composes = true;
+    for (int axis = extents.rank() - 1; axis > 0; --axis) composes &= strides[axis - 1] == strides[axis] * extents[axis];
+    if (composes) layout.unbroken.push_back(static_cast<int>(i));
   }
 }
 

@@ -61,6 +61,7 @@ struct Layout {
   int tiling = 0;              ///< with such an axis: which of the target's tiles; 0: the one that its model takes
   std::vector<Access> access;  ///< inputs, then outputs
   std::vector<int> taken;      ///< those that are taken, ascending; their access is that of a slice
+  std::vector<int> unbroken;   ///< of rows of several reduced axes, ascending: those in which a row's elements lie one behind the other along all of them
   // Of kernels that reduce. kRow: contiguous along the innermost reduced axis, of columns the innermost kept one;
   // kRepeat: one element a row.
   Form form = Form::kElements;
@@ -85,6 +86,7 @@ struct Layout {
   /// All dense, scalars or values: no coordinate is ever computed.
   bool is_flat() const;
   bool is_taken(int parameter) const { return std::find(taken.begin(), taken.end(), parameter) != taken.end(); }
+  bool is_unbroken(int parameter) const { return std::find(unbroken.begin(), unbroken.end(), parameter) != unbroken.end(); }
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 
@@ -143,6 +145,10 @@ Layout classify_reducing(const Geometry& geometry);
 void mark_every_row(Layout& layout, const Geometry& geometry, int inputs);
 /// Of the first `inputs` arrays those that repeat along the innermost axis become Access::kSteady, for a target whose text reads them once there.
 void mark_steady(Layout& layout, const Geometry& geometry, int inputs);
+
+/// Of rows of several reduced axes those arrays whose elements lie one behind the other become Layout::unbroken, for a target whose text then finds them without places along each axis. One array that
+/// lies otherwise keeps the axes of all from collapsing: the weights of a group norm, which each channel has one of.
+void mark_unbroken(Layout& layout, const Geometry& geometry);
 
 /// Whether code for `code` runs data of `data` at no loss worth a compile: dense as row, scalar as repeat; anything as
 /// strided where count is small. The geometry must then be re-made to the code's rank.

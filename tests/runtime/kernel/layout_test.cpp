@@ -131,6 +131,22 @@ TEST(MarkSteady, NamesWhatRepeatsAlongTheInnermostAxis) {
   EXPECT_EQ(marked({5, 8}, 1, {{{5, 8}}, {{5, 1}}, {{8}}, {{5, 8}, {16, 2}}}), (std::vector<Access>{kRow, kSteady, kRepeat, kStrided})) << "of columns the last one that is kept";
 }
 
+TEST(MarkUnbroken, NamesRowsOfSeveralAxesThatAreOneStretch) {
+  const auto marked = [](const Shape& space, std::uint32_t reduced, const std::vector<Operand>& inputs) {
+    std::vector<ArrayLayout> arrays;
+    for (const Operand& operand : inputs) arrays.push_back({&operand.shape, &operand.strides});
+    const Geometry geometry(space, arrays, reduced);
+    Layout layout = classify_reducing(geometry);
+    mark_every_row(layout, geometry, static_cast<int>(inputs.size()));
+    mark_unbroken(layout, geometry);
+    return layout.unbroken;
+  };
+  EXPECT_EQ(marked({3, 5, 8}, 6, {{{3, 5, 8}}, {{5, 1}}, {{5, 8}}, {{3, 5, 8}, {80, 16, 1}}}), (std::vector<int>{0, 2})) << "not what stays where it is, nor what has gaps";
+  EXPECT_EQ(marked({3, 2, 5, 8}, 14, {{{3, 2, 5, 8}}, {{2, 5, 1}}, {{3, 2, 5, 8}, {80, 1000, 8, 1}}}), (std::vector<int>{0})) << "nor what is one stretch along some of the axes alone";
+  EXPECT_EQ(marked({3, 5, 8}, 6, {{{3, 5, 8}}, {{3, 5, 8}}}), std::vector<int>{}) << "one axis, collapsed";
+  EXPECT_EQ(marked({3, 5, 8}, 3, {{{3, 5, 8}}, {{3, 5, 1}}}), std::vector<int>{}) << "columns";
+}
+
 Layout layout(int rank, std::vector<Access> access) { return {.rank = rank, .access = std::move(access)}; }
 
 TEST(Serves, LetsMoreGeneralCodeRunSimplerData) {
