@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "runtime/cuda/reducing_schedule.hpp"
-#include "runtime/cuda/run_schedule.hpp"
 #include "runtime/cuda/reducing_text.hpp"
+#include "runtime/cuda/reducing_vectors.hpp"
+#include "runtime/cuda/run_schedule.hpp"
 #include "runtime/cuda/schedule.hpp"
 #include "runtime/cuda/vector_text.hpp"
 #include "runtime/kernel/argument_block.hpp"
@@ -22,7 +23,7 @@ constexpr int kFewElements = 4;  // of a row, that a thread has
 }  // namespace
 
 CudaReducingEmitter::CudaReducingEmitter(const KernelSpec& spec, const Layout& layout)
-    : spec_(spec), layout_(layout), steps_(spec), passes_(spec, [&layout](int, const Passes&) { return layout.whole; }), block_(reducing_block(layout)), backward_(spec.is_backward()) {
+    : spec_(spec), layout_(layout), steps_(spec), passes_(spec, [&layout](int, const Passes&) { return layout.whole; }), block_(reducing_block(layout)), asks_early_(asks_early(spec, layout)), backward_(spec.is_backward()) {
   for (const Passes::Pass& pass : passes_.all()) across_.insert(across_.end(), pass.across.begin(), pass.across.end());
   if (has_runs()) places_ = places_of_run(spec, layout);
   if (!stays()) return;
@@ -109,6 +110,10 @@ void CudaReducingEmitter::emit_offset_functions() {
       const bool unit = axis == layout_.reduced_rank - 1 && rows() && access(i) != Access::kStrided;
       if (axis > 0) line("  const place q" + n + " = p / " + extent + ";");
       const std::string c = axis > 0 ? "(p - q" + n + " * " + extent + ")" : "p";
+      if (is_steady(i) && axis == layout_.reduced_rank - 1) {  // it stays where it is along this axis
+        line("  p = q" + n + ";");
+        continue;
+      }
       sum += (sum.empty() ? "" : " + ") + (unit ? c : c + " * place(" + r + "[" + n + "])");
       if (axis > 0) {
         line("  const place part" + n + " = " + sum + "; p = q" + n + ";");
@@ -288,7 +293,7 @@ void CudaReducingEmitter::emit_elements(const Passes::Pass& pass, bool sought) {
   for (int input : pass.inputs) {
     if (!is_read(input)) continue;
     const std::string n = number(input), x = "x" + n + "[u]";
-    line("          const " + loaded(input) + " v" + n + " = " + (is_in_words(input) ? "element(" + x + ", k);" : loaded(input) + "(" + x + ".e[k]);"));
+    line("          const " + loaded(input) + " v" + n + " = " + (is_in_words(input) ? "element(" + x + ", k);" : loaded(input) + "(" + x + (is_steady(input) ? ");" : ".e[k]);")));
   }
   for (int value : pass.kept) {
     const bool is_own = own_ && std::find(own_->kept.begin(), own_->kept.end(), value) != own_->kept.end();

@@ -30,6 +30,7 @@
 
 #include "runtime/cuda/guard_text.hpp"
 #include "runtime/cuda/reducing_schedule.hpp"
+#include "runtime/cuda/staying_rows.hpp"
 #include "runtime/kernel/body.hpp"
 #include "runtime/kernel/layout.hpp"
 #include "runtime/kernel/own_maximum.hpp"
@@ -117,6 +118,8 @@ class CudaReducingEmitter {
   bool moves(int parameter) const { return !is_scalar(access(parameter)) && access(parameter) != Access::kRepeat; }
   /// Whether vectors in memory hold the elements in the order opposite to the scan's.
   bool turns() const { return backward_ && rows(); }
+  /// Whether a vector, which is whole where rows have several axes, has one element of the input.
+  bool is_steady(int input) const { return access(input) == Access::kSteady; }
   bool is_together(int parameter) const {
     return layout_.vector > 1 && !spec_.is_ordinals(parameter) && (is_in_run(parameter) || (layout_.aligned && (access(parameter) == Access::kRow || access(parameter) == Access::kEveryRow)));
   }
@@ -126,7 +129,7 @@ class CudaReducingEmitter {
   /// Of what points into an array, or counts in its place.
   std::string pointer_type(int parameter) const { return spec_.is_ordinals(parameter) ? "const Ordinals " : std::string(spec_.is_output(parameter) ? "" : "const ") + stored(parameter) + "* const "; }
   /// Whether each pass that wants the input reads it. A block that goes over many rows finds what they share in its cache.
-  bool is_late(int input) const { return !is_kept(input) && !is_ahead(input) && (passes_.is_read_late(input) || (!across_.empty() && access(input) == Access::kEveryRow)); }
+  bool is_late(int input) const { return !is_kept(input) && !is_ahead(input) && !(is_steady(input) && asks_early_) && (passes_.is_read_late(input) || (!across_.empty() && access(input) == Access::kEveryRow)); }
   /// Whether a thread has what rows share in registers, from row to row.
   bool is_kept(int input) const { return stays() && !across_.empty() && access(input) == Access::kEveryRow; }
   /// Whether rows begin anywhere, and their vectors where some in memory do.
@@ -172,7 +175,7 @@ class CudaReducingEmitter {
     if (spec_.scans()) return rows() ? std::min(layout_.lanes, 32) * layout_.vector : 1;
     return layout_.lanes * (layout_.beside > 0 ? 1 : layout_.cluster) * (rows() ? layout_.vector : 1);
   }
-  bool is_unit(int parameter) const { return is_in_run(parameter) || (rows() && layout_.reduced_rank == 1 && (access(parameter) == Access::kRow || access(parameter) == Access::kEveryRow)); }
+  bool is_unit(int parameter) const { return is_in_run(parameter) || (lies_along_row(layout_, parameter) && (access(parameter) == Access::kRow || access(parameter) == Access::kEveryRow)); }
   std::string address(int parameter, bool k) const;
   std::string read_vector(int parameter) const;
   std::string inside(const std::string& from, const std::string& to) const;
@@ -187,6 +190,7 @@ class CudaReducingEmitter {
   StepPrinter steps_;
   Passes passes_;
   int block_;
+  bool asks_early_;            // for what vectors have one element of
   bool backward_;              // a scan from the last element
   std::vector<int> across_;    // accumulators of joins across rows
   std::optional<OwnMaximum> own_;  // of blocks that meet once for two passes

@@ -89,12 +89,13 @@ void CudaReducingEmitter::emit_load(int i) {
   const std::string vector = x + " = " + read_vector(i) + ";";
   const bool anywhere = rows() && layout_.ends == Ends::kAnywhere && moves(i);
   const std::string elements = "#pragma unroll\n        for (int k = 0; k < " + width + "; ++k) " + (anywhere ? "if (" + inside("at + k >= begin", "at + k < end") + ") " : "") + x + ".e[k] = *(" + address(i, true) + ");";
-  if (!is_together(i) && !anywhere && is_looked_up_once(i)) {
-    // A vector's elements are neighbours along the innermost axis, so its place is looked for once; where the array repeats along that axis one element is all of them.
+  if (is_steady(i)) {
+    line("        " + x + " = *(" + address(i, false) + ");");
+  } else if (!is_together(i) && !anywhere && is_looked_up_once(i)) {
+    // A vector's elements are neighbours along the innermost axis, so its place is looked for once.
     const std::string q = "q" + n, s = "s" + n;
     line("        const place " + q + " = along" + n + "(a, at), " + s + " = place(a.r" + n + "[" + number(layout_.reduced_rank - 1) + "]);");
-    line("        if (" + s + " == 0) {\n          const " + stored(i) + " one = *(r" + n + " + " + q + ");\n#pragma unroll\n          for (int k = 0; k < " + width + "; ++k) " + x + ".e[k] = one;");
-    line("        } else {\n#pragma unroll\n          for (int k = 0; k < " + width + "; ++k) " + x + ".e[k] = *(r" + n + " + (" + q + " + k * " + s + "));\n        }");
+    line("#pragma unroll\n        for (int k = 0; k < " + width + "; ++k) " + x + ".e[k] = *(r" + n + " + (" + q + " + k * " + s + "));");
   } else if (!is_together(i)) line(elements);
   else if (anywhere) line("        if (whole" + n + " && " + inside("at >= begin", "at + " + width + " <= end") + ") " + vector + " else {\n" + elements + "\n        }");
   else line("        " + vector);
@@ -104,6 +105,14 @@ void CudaReducingEmitter::emit_load(int i) {
 /// taken out of their words, and so waited for, before the next vector is asked for.
 void CudaReducingEmitter::emit_loads(const std::vector<int>& inputs, const std::string& at) {
   if (inputs.empty()) return;
+  // Those of which a vector has one element come last: to find it takes longer than to ask for a vector.
+  std::vector<int> vectors, steady;
+  for (int i : inputs) (is_steady(i) ? steady : vectors).push_back(i);
+  if (!vectors.empty() && !steady.empty()) {
+    emit_loads(vectors, at);
+    emit_loads(steady, at);
+    return;
+  }
   const auto loop = [&](const auto& load) {
     const bool guarded = layout_.ends != Ends::kTiles, is_short = std::any_of(inputs.begin(), inputs.end(), [this](int i) { return spec_.element_bytes(i) < 4; });
     const bool clamped = guarded && is_short && !rows() && !layout_.whole;
@@ -129,6 +138,6 @@ void CudaReducingEmitter::emit_loads(const std::vector<int>& inputs, const std::
 }
 
 void CudaReducingEmitter::declare_vectors(const std::vector<int>& inputs) {
-  for (int i : inputs) line("      Vec<" + stored(i) + ", " + number(layout_.vector) + "> x" + number(i) + "[" + number(layout_.items) + "];");
+  for (int i : inputs) line("      " + (is_steady(i) ? stored(i) : "Vec<" + stored(i) + ", " + number(layout_.vector) + ">") + " x" + number(i) + "[" + number(layout_.items) + "];");
 }
 }  // namespace damo

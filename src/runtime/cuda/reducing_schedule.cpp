@@ -7,6 +7,7 @@
 #include "runtime/cuda/run_schedule.hpp"
 #include "runtime/cuda/scan_schedule.hpp"
 #include "runtime/cuda/schedule.hpp"
+#include "runtime/cuda/staying_rows.hpp"
 #include "runtime/kernel/passes.hpp"
 #include "runtime/kernel/pressure.hpp"
 #include "runtime/kernel/step_forms.hpp"
@@ -43,10 +44,6 @@ constexpr std::int64_t kOneWarpRow = 4096;      // of one pass: longer rows take
 constexpr int kSparseLanes = 64;                // up to 32 lanes a row needs no barrier, from 128 on it has warps to hide it: these hold less
 constexpr int kLanesOfReaders = 128;            // where no elements are written: many small blocks read while others wait, two large ones do not
 constexpr int kClustersResident = 5;            // blocks of kLanesOfACluster
-constexpr std::size_t kMostArraysAhead = 2;      // of blocks that stay
-constexpr std::int64_t kRowsToStay = 8;          // of each cluster: of fewer the last ones leave multiprocessors idle for too long
-constexpr int kMostAhead = 2;                    // rows
-constexpr std::size_t kSharedOfMeetings = 2048;  // bytes, of what threads and blocks give each other, beside the rows ahead
 constexpr double kBusyOfRows = 0.85;            // of multiprocessors, while each has a block that goes over a row several times, as often as that takes: of fewer too many wait for the last rows
 constexpr int kBlocksOfColumns = 2;             // of each multiprocessor, which go over their columns several times: of fewer some wait too long
 constexpr int kBlocksOfShortColumns = 4;        // of each multiprocessor, which holds them all at once
@@ -56,7 +53,6 @@ constexpr int kArraysOfResidents = 2;           // of a kernel that has so many
 constexpr int kThreadsAhead = 512, kLeastLanesAhead = 64;  // of a multiprocessor whose blocks join across rows and read ahead, and of such a block
 constexpr int kElementsAhead = 16;                         // of a row, of such a thread: more where kThreadsAhead lanes do not hold the row so
 constexpr int kWordsAhead = 80;                            // registers of such a thread for what it holds of its row and from row to row
-constexpr int kBytesFetched = 8;                           // at least: smaller pieces of a row take more instructions to ask for than they spare
 constexpr int kOwnRegistersAcross = 16;         // as kOwnRegisters, of a block that goes over many rows: what 64 of them spill once a row costs less than a block fewer
 constexpr std::int64_t kRowsHeld = 256;         // that a block joins across, so that the error of a sum grows slowly
 
@@ -78,21 +74,6 @@ void share_columns(const KernelSpec& spec, Layout& layout, std::int64_t outputs,
   const bool gives_lanes = partial_bytes(spec) * static_cast<std::size_t>(kReducingBlock * layout.vector) <= kColumnSharedBytes;  // each other their values, in shared memory
   layout.lanes = asked.lanes > 0 ? std::min(asked.lanes, kReducingBlock) : (length <= 16 && outputs >= kReducingBlock) || !gives_lanes ? 1 : kReducingBlock / slots;
   layout.items = asked.items > 0 ? asked.items : std::clamp(std::min(kColumnBytesInFlight / bytes_read(spec, layout), kColumnElements) / layout.vector, 1, kMostItems);
-}
-
-/// Registers that one element of a row takes where a later pass wants what was read beside what is kept of it.
-int words_wanted_again(const KernelSpec& spec, const Layout& layout) {
-  const Passes passes(spec, [](int, const Passes&) { return true; });
-  int most = words_of_place(spec, layout);
-  for (std::size_t i = 1; i < passes.all().size(); ++i) {
-    int words = static_cast<int>(passes.all()[i].kept.size());
-    for (int input = 0; input < spec.input_count(); ++input) {
-      const bool again = std::any_of(passes.all().begin() + static_cast<std::ptrdiff_t>(i), passes.all().end(), [&](const Passes::Pass& pass) { return std::find(pass.inputs.begin(), pass.inputs.end(), input) != pass.inputs.end(); });
-      if (again && is_moved(access_of(layout, input))) words += words_of(spec.parameter_dtype(input));
-    }
-    most = std::max(most, words);
-  }
-  return most;
 }
 
 /// Whether there are rows for all multiprocessors if each is a warp's.
@@ -264,30 +245,6 @@ void share_rows_beside(const KernelSpec& spec, Layout& layout, const Geometry& g
   layout.items = items_of_pass(spec, layout, length);
 }
 
-/// A longer row's block, or cluster, as one that stays, where that is better (docs/performance.md, "How a GPU's rows are shared out").
-void stay(const KernelSpec& spec, Layout& layout, const Geometry& geometry, const Processors& processors) {
-  const std::int64_t length = geometry.reduced.count;
-  const std::vector<int> arrays = arrays_ahead(spec, layout);
-  std::size_t read = 0;  // element by element
-  for (int i = 0; i < spec.input_count(); ++i) read += !is_scalar(access_of(layout, i)) && !spec.is_row(i);
-  // Of 16-bit floats one block a multiprocessor has too little on its way.
-  const bool waits = layout.cluster > 1 || (layout.residents == 1 && bytes_read(spec, layout) < 4);
-  if (!waits || arrays.empty() || arrays.size() != read || read > kMostArraysAhead || spec.users_text || !writes_elements(spec)) return;
-  const std::int64_t before = layout.ends == Ends::kAnywhere ? kLineBytes / spec.element_bytes(arrays[0]) - 1 : 0;  // elements of the row's first line, at most
-  const std::int64_t vectors = divide_up(length + before, layout.vector), most = kMostWordsHeld / (words_wanted_again(spec, layout) * layout.vector);
-  Layout stays = layout;
-  stays.lanes = kMostLanes;
-  stays.cluster = 1;
-  while (stays.cluster < processors.cluster && kMostLanes * most * stays.cluster < vectors) stays.cluster *= 2;
-  stays.items = static_cast<int>(divide_up(vectors, kMostLanes * stays.cluster));
-  stays.residents = 1;
-  const std::size_t met = kSharedOfMeetings + partial_bytes(spec) * static_cast<std::size_t>(kMostLanes / 32 + 2 * stays.cluster);
-  const std::size_t each = ahead_bytes(spec, stays), room = processors.shared_bytes - std::min(processors.shared_bytes, met);
-  stays.ahead = static_cast<int>(std::min<std::size_t>(room / each, kMostAhead));
-  const bool many = geometry.count * stays.cluster >= kRowsToStay * processors.count;
-  if (many && stays.items <= most && stays.ahead > 0) layout = stays;
-}
-
 /// Registers, times four, that an element takes of a block that joins across rows and reads ahead: of its row, of what rows share, of each join across rows.
 int bytes_ahead_across(const KernelSpec& spec, const Layout& layout) {
   const Passes passes(spec, [](int, const Passes&) { return true; });
@@ -305,8 +262,7 @@ int bytes_ahead_across(const KernelSpec& spec, const Layout& layout) {
 /// A block that joins across rows as one that reads ahead, where that is better (docs/performance.md, "How a GPU's rows are shared out").
 void stay_across(const KernelSpec& spec, Layout& layout, const Geometry& geometry, const Processors& processors) {
   const std::vector<int> arrays = arrays_ahead(spec, layout);
-  const bool small = std::any_of(arrays.begin(), arrays.end(), [&](int i) { return layout.vector * spec.element_bytes(i) < kBytesFetched; });
-  if (layout.lanes <= 32 || arrays.empty() || small || !writes_elements(spec)) return;
+  if (layout.reduced_rank > 1 || layout.lanes <= 32 || arrays.empty() || are_small(spec, layout, arrays) || !writes_elements(spec)) return;
   const int most = kWordsAhead * 4 / (bytes_ahead_across(spec, layout) * layout.vector), wanted = std::min(std::max(kElementsAhead / layout.vector, 1), most);
   const std::int64_t vectors = divide_up(geometry.reduced.count, layout.vector);
   Layout stays = layout;
@@ -369,22 +325,6 @@ int resident_across(const KernelSpec& spec, const Layout& layout, const Processo
 
 }  // namespace
 
-std::size_t ahead_bytes(const KernelSpec& spec, const Layout& layout) {
-  int bytes = 0;
-  for (int i : arrays_ahead(spec, layout)) bytes += spec.element_bytes(i);
-  return static_cast<std::size_t>(layout.lanes * layout.items * layout.vector * bytes);
-}
-
-std::vector<int> arrays_ahead(const KernelSpec& spec, const Layout& layout) {
-  std::vector<int> arrays;
-  if (layout.form != Form::kRows || layout.reduced_rank != 1) return arrays;
-  const Passes passes(spec, [](int, const Passes&) { return true; });
-  for (int i = 0; i < spec.input_count(); ++i) {
-    const bool is_read = std::any_of(passes.all().begin(), passes.all().end(), [i](const Passes::Pass& pass) { return std::find(pass.inputs.begin(), pass.inputs.end(), i) != pass.inputs.end(); });
-    if (is_read && access_of(layout, i) == Access::kRow && !spec.is_ordinals(i)) arrays.push_back(i);
-  }
-  return arrays;
-}
 Layout finish_layout(Layout layout) {
   if (layout.form == Form::kColumns && layout.vector > 1) layout.lanes = std::max(layout.lanes, kLanesOfFinish);
   layout.vector = 1;
@@ -404,6 +344,10 @@ Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& ge
   const AskedRows asked = asked_rows();
   const bool is_free = asked.lanes + asked.items + asked.cluster + asked.residents == 0;
   move_in_vectors(spec, layout, geometry);
+  if (rows) {
+    mark_steady(layout, geometry, spec.input_count());
+    mark_unbroken(layout, geometry);
+  }
   if (!rows) {
     share_columns(spec, layout, outputs, length, asked);
     const int held = std::max(kMostWordsHeld / words_of_place(spec, layout) / layout.vector, 1);
@@ -529,7 +473,7 @@ Work reducing_cuda_work(const KernelSpec& spec, const Layout& layout, const Geom
   work.chunks = divide_up(length, work.chunk);
   if (layout.ahead > 0) {
     const std::int64_t clusters = std::max(processors.count * layout.residents / layout.cluster, 1);
-    work.launches.push_back({0, {{std::min(blocks, clusters) * layout.cluster}, {threads}, static_cast<std::size_t>(layout.ahead) * ahead_bytes(spec, layout)}});
+    work.launches.push_back({0, {{std::min(blocks, clusters) * layout.cluster}, {threads}, held_bytes(spec, layout)}});
     return work;
   }
   work.launches.push_back({0, {{blocks * layout.cluster, work.chunks}, {threads}}});

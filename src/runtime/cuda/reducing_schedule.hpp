@@ -11,7 +11,8 @@
 //   rows in pieces        short ones beside those of the next rows: held as tiles; where one pass joins them read by threads that have neighbouring rows
 //   held                  by lanes of a warp, by a block, by a cluster of blocks, in 16 or 32 registers' worth a thread (hold_rows), of longer rows and of three words an element in as many as a thread has
 //                         (row_holders.hpp). The compiler is told how many blocks are to be resident
-//   that stay             blocks, or clusters, that go over the rows in turn with the next ones on their way to shared memory (stay), for rows that no block holds, or of 16-bit floats one alone
+//   that stay             blocks, or clusters, that go over the rows in turn with the next ones on their way to shared memory (staying_rows.hpp), for rows that no block holds, or that one alone holds and
+//                         waits for: of 16-bit floats, and where what all rows share is more than a cache has room for
 //   read again            each pass reads them; a kernel a pass where rows are so few that multiprocessors would wait for the last of them
 // Joins across rows       blocks go over rows in turn and hold a value for each place of a row, in shared memory, or in registers where they read ahead (stay_across). Where that does not fit, or no block
 //                         holds a row, they are a kernel of their own (split_passes.hpp)
@@ -28,8 +29,6 @@
 
 namespace damo {
 
-inline constexpr int kLineBytes = 128;   ///< of the cache: a row of blocks that stay, where it begins anywhere, is read and written in whole ones
-
 inline constexpr int kLanesOfFinish = 32;  ///< that join the chunks of a column, at least
 
 inline constexpr int kAcrossColumns = 8, kAcrossLanes = 32;  ///< of a block that joins what blocks have of places: neighbours, and threads of each
@@ -38,10 +37,6 @@ inline constexpr int kAcrossColumns = 8, kAcrossLanes = 32;  ///< of a block tha
 /// thread reads 1, 2, 4 or 8 of them at a time, so that this does not change what is added to what.
 constexpr int vectors_of_a_sum(const Layout& layout) { return 128 / layout.items * layout.items; }
 
-/// Of shared memory of a block that reads ahead: one row's part, as its threads read it.
-std::size_t ahead_bytes(const KernelSpec& spec, const Layout& layout);
-/// The inputs of which rows are read ahead: those that lie along a row.
-std::vector<int> arrays_ahead(const KernelSpec& spec, const Layout& layout);
 /// Threads of a block.
 int reducing_block(const Layout& layout);
 /// Of the kernel that joins what the chunks of a row give: of columns each thread has one, and more threads share one than in the kernel before, as the chunks of few columns are many.

@@ -7,6 +7,7 @@
 #include <damo/error.hpp>
 
 #include "graph/base/environment.hpp"
+#include "runtime/cuda/reducing_schedule.hpp"
 #include "runtime/cuda/scan_schedule.hpp"
 #include "runtime/cuda/schedule.hpp"
 #include "runtime/kernel/passes.hpp"
@@ -40,7 +41,8 @@ AskedRows asked_rows() {
 int bytes_read(const KernelSpec& spec, const Layout& layout) {
   int bytes = 0;
   for (int i = 0; i < spec.input_count(); ++i) {
-    if (is_moved(access_of(layout, i)) && access_of(layout, i) != Access::kEveryRow) bytes += spec.element_bytes(i);
+    const Access access = access_of(layout, i);
+    if (is_moved(access) && access != Access::kEveryRow && access != Access::kSteady) bytes += spec.element_bytes(i);
   }
   return std::max(bytes, 1);
 }
@@ -55,6 +57,14 @@ int words_of_place(const KernelSpec& spec, const Layout& layout) {
   std::size_t kept = 0;
   for (const Passes::Pass& pass : passes.all()) kept = std::max(kept, pass.kept.size());
   return std::max({words, static_cast<int>(kept), 1});
+}
+
+bool asks_early(const KernelSpec& spec, const Layout& layout) {
+  if (layout.form != Form::kRows || !layout.whole || layout.residents == 0) return false;
+  int words = 0;
+  for (int i = 0; i < spec.input_count(); ++i) words += access_of(layout, i) == Access::kSteady ? words_of(spec.parameter_dtype(i)) : 0;
+  const int registers = kOwnRegisters + words_held(spec) + layout.items * (layout.vector * words_of_place(spec, layout) + words);
+  return registers <= kRegisters / (layout.residents * reducing_block(layout));
 }
 
 bool writes_elements(const KernelSpec& spec) {

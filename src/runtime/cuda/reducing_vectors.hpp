@@ -24,10 +24,13 @@ AskedRows asked_rows();
 
 inline Access access_of(const Layout& layout, int parameter) { return layout.access[static_cast<std::size_t>(parameter)]; }
 inline bool is_moved(Access access) { return !is_scalar(access) && access != Access::kRepeat; }
-/// Bytes of one element of every array that is read element by element.
+/// Bytes of one element of every array that is read element by element, but for those that rows share, which the caches have, and those of which a vector has one element.
 int bytes_read(const KernelSpec& spec, const Layout& layout);
 /// Registers that one element of a row takes while it is held: as it was read, or as what is kept of it.
 int words_of_place(const KernelSpec& spec, const Layout& layout);
+/// Whether a thread that holds its part of a row asks for what vectors have one element of (Access::kSteady) together with the row, though a later pass alone reads it: it has come when the joins are done.
+/// Where registers that the resident blocks leave a thread have room for it.
+bool asks_early(const KernelSpec& spec, const Layout& layout);
 /// Whether any pass stores element by element.
 bool writes_elements(const KernelSpec& spec);
 /// Whether there are several passes where nothing is held.

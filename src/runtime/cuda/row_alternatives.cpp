@@ -8,6 +8,7 @@
 #include "runtime/cuda/reducing_vectors.hpp"
 #include "runtime/cuda/run_schedule.hpp"
 #include "runtime/cuda/schedule.hpp"
+#include "runtime/cuda/staying_rows.hpp"
 #include "runtime/kernel/own_maximum.hpp"
 #include "runtime/kernel/passes.hpp"
 #include "runtime/kernel/pressure.hpp"

@@ -16,6 +16,21 @@ int words_of_members(const KernelSpec& spec, const Layout& layout) {
   return words * layout.vector;
 }
 
+int words_wanted_again(const KernelSpec& spec, const Layout& layout) {
+  const Passes passes(spec, [](int, const Passes&) { return true; });
+  int most = words_of_place(spec, layout);
+  for (std::size_t i = 1; i < passes.all().size(); ++i) {
+    int words = static_cast<int>(passes.all()[i].kept.size());
+    for (int input = 0; input < spec.input_count(); ++input) {
+      const bool again = std::any_of(passes.all().begin() + static_cast<std::ptrdiff_t>(i), passes.all().end(), [&](const Passes::Pass& pass) { return std::find(pass.inputs.begin(), pass.inputs.end(), input) != pass.inputs.end(); });
+      const Access access = access_of(layout, input);
+      if (again && is_moved(access) && access != Access::kSteady) words += words_of(spec.parameter_dtype(input));
+    }
+    most = std::max(most, words);
+  }
+  return most;
+}
+
 int bytes_wanted_again(const KernelSpec& spec, const Layout& layout) {
   const Passes passes(spec, [](int, const Passes&) { return true; });
   int most = 0;

@@ -19,6 +19,7 @@
 #include "runtime/cuda/dialect.hpp"
 #include "runtime/cuda/nvrtc.hpp"
 #include "runtime/cuda/reducing_schedule.hpp"
+#include "runtime/cuda/staying_rows.hpp"
 #include "runtime/cuda/text_as_cuda_c.hpp"
 #include "runtime/kernel/argument_block.hpp"
 #include "runtime/kernel/cache.hpp"

@@ -1,0 +1,75 @@
+#include "runtime/cuda/staying_rows.hpp"
+
+#include <algorithm>
+
+#include "runtime/cuda/reducing_vectors.hpp"
+#include "runtime/cuda/row_holders.hpp"
+#include "runtime/kernel/passes.hpp"
+
+namespace damo {
+namespace {
+
+constexpr std::size_t kMostArraysAhead = 2;                                             // of blocks that stay
+constexpr std::int64_t kRowsToStay = 8;                                                 // of each cluster: of fewer the last ones leave multiprocessors idle for too long
+constexpr int kMostAhead = 2;                                                           // rows
+constexpr std::int64_t kLeastSteady = 64;                                               // elements of a row, of which an array beside those that are read ahead has one: then its bytes are few, wherever they come from
+constexpr int kBytesFetched = 8;                                                        // at least: smaller pieces of a row take more instructions to ask for than they spare
+
+/// Whether any pass reads the input element by element.
+bool is_wanted(const KernelSpec& spec, int input) {
+  const Passes passes(spec, [](int, const Passes&) { return true; });
+  return std::any_of(passes.all().begin(), passes.all().end(), [input](const Passes::Pass& pass) { return std::find(pass.inputs.begin(), pass.inputs.end(), input) != pass.inputs.end(); });
+}
+
+/// Whether a block that stays has the array without reading its rows ahead: it has few elements of a row.
+bool is_beside(const Layout& layout, const Geometry& geometry, int input) { return access_of(layout, input) == Access::kSteady && geometry.reduced.extents[-1] >= kLeastSteady; }
+
+}  // namespace
+
+std::size_t ahead_bytes(const KernelSpec& spec, const Layout& layout) {
+  int bytes = 0;
+  for (int i : arrays_ahead(spec, layout)) bytes += spec.element_bytes(i);
+  return static_cast<std::size_t>(layout.lanes * layout.items * layout.vector * bytes);
+}
+
+std::vector<int> arrays_ahead(const KernelSpec& spec, const Layout& layout) {
+  std::vector<int> arrays;
+  for (int i = 0; i < spec.input_count(); ++i) {
+    if (access_of(layout, i) == Access::kRow && lies_along_row(layout, i) && !spec.is_ordinals(i) && is_wanted(spec, i)) arrays.push_back(i);
+  }
+  return arrays;
+}
+
+bool are_small(const KernelSpec& spec, const Layout& layout, const std::vector<int>& arrays) {
+  return std::any_of(arrays.begin(), arrays.end(), [&](int i) { return layout.vector * spec.element_bytes(i) < kBytesFetched; });
+}
+
+void stay(const KernelSpec& spec, Layout& layout, const Geometry& geometry, const Processors& processors) {
+  const std::int64_t length = geometry.reduced.count;
+  Layout stays = layout;
+  stays.ahead = 1;
+  const std::vector<int> arrays = arrays_ahead(spec, stays);
+  std::size_t read = 0, beside = 0;  // arrays, element by element
+  for (int i = 0; i < spec.input_count(); ++i) {
+    read += !is_scalar(access_of(layout, i)) && !spec.is_row(i);
+    beside += is_beside(layout, geometry, i);
+  }
+  // Of 16-bit floats one block a multiprocessor has too little on its way.
+  const bool waits = layout.cluster > 1 || (layout.residents == 1 && bytes_read(spec, layout) < 4);
+  if (!waits || arrays.empty() || (layout.reduced_rank > 1 && are_small(spec, layout, arrays)) || arrays.size() + beside != read || arrays.size() > kMostArraysAhead || spec.users_text || !writes_elements(spec)) return;
+  const std::int64_t before = layout.ends == Ends::kAnywhere ? kLineBytes / spec.element_bytes(arrays[0]) - 1 : 0;  // elements of the row's first line, at most
+  const std::int64_t vectors = divide_up(length + before, layout.vector), most = kMostWordsHeld / (words_wanted_again(spec, stays) * layout.vector);
+  stays.lanes = kMostLanes;
+  stays.residents = 1;
+  for (stays.cluster = 1; stays.cluster <= processors.cluster; stays.cluster *= 2) {
+    stays.items = static_cast<int>(divide_up(vectors, kMostLanes * stays.cluster));
+    const std::size_t taken = kSharedOfMeetings + partial_bytes(spec) * static_cast<std::size_t>(kMostLanes / 32 + 2 * stays.cluster);
+    const std::size_t room = processors.shared_bytes - std::min(processors.shared_bytes, taken), rows = room / ahead_bytes(spec, stays);
+    if (stays.items > most) continue;
+    stays.ahead = static_cast<int>(std::min<std::size_t>(rows, kMostAhead));
+    if (rows > 0 && geometry.count * stays.cluster >= kRowsToStay * processors.count) layout = stays;
+    return;
+  }
+}
+
+}  // namespace damo

@@ -1,0 +1,31 @@
+// Blocks, or clusters, that stay: each goes over every n-th row, and while it computes one the next are on their way to shared memory. For kernels that write elements, of rows that no block holds, and of 16-bit
+// floats that one block alone would hold.
+//
+// Which arrays such a block reads, and how:
+//   ahead    those that lie along a row as one stretch of memory, one or two of them (arrays_ahead): rows of several reduced axes too, whatever the other arrays are like (Layout::unbroken)
+//   steady   those of which many elements of a row have one (Access::kSteady): they are loaded where they lie
+// With any other array a kernel does not stay.
+// What was measured: docs/performance.md, "How a GPU's rows are shared out".
+#pragma once
+#include <cstddef>
+#include <vector>
+
+#include "runtime/kernel/dialect.hpp"
+
+namespace damo {
+
+inline constexpr int kLineBytes = 128;                  ///< of the cache: a row of blocks that stay, where it begins anywhere, is read and written in whole ones
+inline constexpr std::size_t kSharedOfMeetings = 2048;  ///< bytes, of what threads and blocks give each other, beside the rows ahead
+
+/// Of shared memory of a block that reads ahead: one row's part, as its threads read it.
+std::size_t ahead_bytes(const KernelSpec& spec, const Layout& layout);
+/// Whether rows of the array are one stretch of memory, whatever the number of reduced axes.
+inline bool lies_along_row(const Layout& layout, int parameter) { return layout.form == Form::kRows && (layout.reduced_rank == 1 || layout.is_unbroken(parameter)); }
+/// The inputs of which rows are read ahead: those that lie along a row.
+std::vector<int> arrays_ahead(const KernelSpec& spec, const Layout& layout);
+/// Whether vectors of some of the arrays are pieces of a row that take more instructions to ask for than they spare.
+bool are_small(const KernelSpec& spec, const Layout& layout, const std::vector<int>& arrays);
+/// A longer row's block, or cluster, as one that stays, where that is better.
+void stay(const KernelSpec& spec, Layout& layout, const Geometry& geometry, const Processors& processors);
+
+}  // namespace damo

@@ -1,0 +1,87 @@
+// Blocks that stay with arrays beside the rows that they read ahead, on a GPU with clusters that the CPU emulates: against float64, and against blocks that have a row each.
+#include <damo/damo.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "support/scratch_directory.hpp"
+
+namespace damo {
+namespace {
+
+using ::testing::HasSubstr;
+
+class StayingRowsOnEmulatedGpu : public ::testing::Test {
+ protected:
+  using Graph = std::function<std::vector<Variable>(const std::vector<Variable>&)>;
+
+  void SetUp() override {
+    if (gpu_.properties().architecture != "sm_100") GTEST_SKIP() << "has no clusters";
+  }
+
+  static Variable standard(const Variable& x, const std::vector<int>& axes) {
+    const Variable deviation = x - mean(x, axes, keepdims);
+    return deviation * rsqrt(mean(deviation * deviation, axes, keepdims) + 1e-5);
+  }
+
+  /// begin: elements in front of each array, so that it is not aligned.
+  void check(const std::string& name, const std::vector<Shape>& shapes, DType dtype, const Graph& graph, std::int64_t begin, const char* layout) {
+    SCOPED_TRACE(name + " of " + std::string(damo::name(dtype)) + " from " + std::to_string(begin));
+    std::vector<Variable> inputs, wide;
+    std::vector<Array> given, given_wide;
+    for (const Shape& shape : shapes) {
+      std::vector<float> values;
+      const double speed = 1.37 * static_cast<double>(inputs.size() + 1);
+      for (std::int64_t i = 0; i < shape.size() + begin; ++i) values.push_back(static_cast<float>(2 * std::sin(static_cast<double>(i) * speed + static_cast<double>(i / 977) * 0.11)));
+      given.push_back(astype(Array::from(values, gpu_), dtype).slice({{begin, begin + shape.size()}}).reshape(shape));
+      given_wide.push_back(astype(given.back().to(cpu()), float64));
+      inputs.push_back(input({dtype, shape}));
+      wide.push_back(input({float64, shape}));
+    }
+    const Function stays = function(inputs, graph(inputs), {.device = gpu_}), exact = function(wide, graph(wide), {.device = cpu()});
+    const Results found = stays.call(given), again = stays.call(given), wanted = exact.call(given_wide);
+    EXPECT_THAT(stays.explain(), HasSubstr(layout));
+    const damo::testing::Environment one_row("DAMO_CUDA_ROWS", "512,0,8,1");
+    const Results held = function(inputs, graph(inputs), {.device = gpu_}).call(given);
+    const double tolerance = dtype == float32 ? 2e-6 : dtype == float16 ? 6e-4
+                                                                        : 5e-3;  // of the greatest element, of which 16-bit floats are half an ulp away
+    for (std::size_t output = 0; output < found.size(); ++output) {
+      const std::vector<double> a = found[output].to_doubles(), b = again[output].to_doubles(), c = held[output].to_doubles(), y = wanted[output].to_doubles();
+      double most = 1, error = 0, error_held = 0;
+      for (std::size_t k = 0; k < y.size(); ++k) {
+        ASSERT_EQ(a[k], b[k]) << "output " << output << ", element " << k << ", at the second call";
+        ASSERT_TRUE(std::isfinite(a[k])) << "output " << output << ", element " << k;
+        most = std::max(most, std::abs(y[k]));
+        error = std::max(error, std::abs(a[k] - y[k]));
+        error_held = std::max(error_held, std::abs(c[k] - y[k]));
+      }
+      EXPECT_LE(error, tolerance * most) << "output " << output;
+      EXPECT_LE(error, 2 * error_held + 1e-7) << "output " << output << ", beside blocks that have a row each";
+    }
+  }
+
+  const Device gpu_ = Device("cuda:0");
+};
+
+TEST_F(StayingRowsOnEmulatedGpu, NormGroupsOfChannels) {
+  const Graph norm = [](const std::vector<Variable>& v) -> std::vector<Variable> { return {standard(v[0], {2, 3}) * v[1] + v[2]}; };
+  const Graph residual = [](const std::vector<Variable>& v) -> std::vector<Variable> {
+    const Variable sum = v[0] + v[3];
+    return {sum, standard(sum, {2, 3}) * v[1] + v[2]};
+  };
+  const Graph before = [](const std::vector<Variable>& v) -> std::vector<Variable> { return {standard(v[0] * v[1], {2, 3}) + v[2]}; };
+  for (DType dtype : {float32, bfloat16}) {
+    check("norm", {{6, 4, 8, 8192}, {4, 8, 1}, {4, 8, 1}}, dtype, norm, 0, "in 2 blocks that stay");
+    check("norm", {{6, 4, 8, 8196}, {4, 8, 1}, {4, 8, 1}}, dtype, norm, 1, "of vectors, whole, not aligned");
+    check("norm with a residual", {{6, 4, 8, 8192}, {4, 8, 1}, {4, 8, 1}, {6, 4, 8, 8192}}, dtype, residual, 0, "in 4 blocks that stay");
+  }
+  check("norm of what is weighted", {{6, 4, 8, 8192}, {6, 4, 8, 1}, {4, 8, 1}}, float16, before, 0, "blocks that stay");
+}
+
+}  // namespace
+}  // namespace damo

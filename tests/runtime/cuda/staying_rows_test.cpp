@@ -1,0 +1,80 @@
+// Which kernels' blocks stay, in what form, and what their texts do with arrays beside the rows that are read ahead. Values: tests/emulated_gpu/staying_rows_test.cpp.
+#include "runtime/cuda/staying_rows.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/cuda/dialect.hpp"
+#include "runtime/cuda/text_as_cuda_c.hpp"
+#include "runtime/kernel/reducing_specs.hpp"
+
+namespace damo {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr Processors kStayingOn = {132, 8, 227 * 1024};
+
+/// Rows with mean 0 and variance 1, times a weight and with a bias.
+KernelSpec norm_spec(DType dtype, bool has_bias = true) {
+  const Step scaled = has_bias ? map("x0 * rsqrt(x1 + T(0.01)) * x2 + x3", {4, 6, 1, 2}) : map("x0 * rsqrt(x1 + T(0.01)) * x2", {3, 5, 1});
+  const int first = has_bias ? 3 : 2;
+  KernelSpec spec = damo::spec_of("layer_norm", {join("0", "a + b", 0, "a / T(n)"), map("x0 - x1", {0, first}), map("x0 * x0", {first + 1}), join("0", "a + b", first + 2, "a / T(n)"), scaled}, {first + 4}, first);
+  for (DType& each : spec.inputs) each = dtype;
+  for (DType& each : spec.outputs) each = dtype;
+  return spec;
+}
+
+/// Of rows along the last axes of the shape, with weights of this shape.
+struct StayingNorm {
+  KernelSpec spec;
+  Layout layout;
+};
+StayingNorm norm_of(DType dtype, const Shape& shape, const Shape& weights, std::uint32_t reduced, bool has_bias = true, const Processors& processors = kStayingOn) {
+  StayingNorm norm{norm_spec(dtype, has_bias), {}};
+  const Strides dense = contiguous_strides(shape), of_weights = contiguous_strides(weights);
+  std::vector<ArrayLayout> arrays(static_cast<std::size_t>(norm.spec.parameter_count()), {&shape, &dense});
+  for (int i = 1; i < norm.spec.input_count(); ++i) arrays[static_cast<std::size_t>(i)] = {&weights, &of_weights};
+  norm.layout = cuda_layout(norm.spec, Geometry(shape, arrays, reduced), processors);
+  return norm;
+}
+
+using Form = std::vector<int>;  // lanes, vectors of a thread, cluster, rows ahead
+Form form(const StayingNorm& norm) { return {norm.layout.lanes, norm.layout.items, norm.layout.cluster, norm.layout.ahead}; }
+TEST(StayingRows, MayHaveSeveralAxesAndSteadyArraysBeside) {
+  const auto of_groups = [](DType dtype, std::int64_t channels, std::int64_t places) {
+    const std::int64_t rows = (1 << 27) / (channels * places);
+    return norm_of(dtype, {rows / 32, 32, channels, places}, {32, channels, 1}, 12);
+  };
+  EXPECT_EQ(form(of_groups(float32, 8, 16384)), (Form{1024, 8, 4, 1}));
+  EXPECT_EQ(form(of_groups(bfloat16, 8, 16384)), (Form{1024, 4, 4, 2}));
+  EXPECT_EQ(form(of_groups(float32, 8, 128))[3], 0) << "a block holds them";
+  EXPECT_EQ(form(of_groups(float32, 4096, 32))[3], 0) << "weights are too many to be read where they lie";
+  EXPECT_EQ(form(of_groups(float32, 9, 14563))[3], 0) << "elements of odd stretches would be asked for one by one";
+  const StayingNorm norm = of_groups(float32, 8, 16384);
+  const std::string text = cuda_dialect().emit(norm.spec, norm.layout);
+  EXPECT_THAT(text, HasSubstr("b0 + u * 16384"));
+  EXPECT_THAT(text, Not(HasSubstr(" + along0(a, at)"))) << "a row is one stretch of memory";
+  EXPECT_THAT(text, HasSubstr("x1[u] = *(r1 + along1(a, at));"));
+}
+
+TEST(StayingRows, AreLeftToBlocksThatHoldARowEachWhereAnArrayLiesOtherwise) {
+  const Shape shape = {32, 32, 8, 16384}, part = {32, 1, 8, 16384};
+  const Strides dense = contiguous_strides(shape), turned = {32 * 131072, 131072, 1, 8};
+  const KernelSpec spec = norm_spec(float32);
+  const auto ahead = [&](const ArrayLayout& weights) {
+    const ArrayLayout whole = {&shape, &dense};
+    const std::vector<ArrayLayout> arrays = {whole, weights, weights, whole};
+    return cuda_layout(spec, Geometry(shape, arrays, 12), kStayingOn).ahead;
+  };
+  const Strides of_part = contiguous_strides(part);
+  EXPECT_EQ(ahead({&shape, &turned}), 0);
+  EXPECT_EQ(ahead({&part, &of_part}), 0) << "three arrays along a row, of which images' groups share two";
+}
+
+}  // namespace
+}  // namespace damo
