@@ -83,5 +83,21 @@ TEST_F(StayingRowsOnEmulatedGpu, NormGroupsOfChannels) {
   check("norm of what is weighted", {{6, 4, 8, 8192}, {6, 4, 8, 1}, {4, 8, 1}}, float16, before, 0, "blocks that stay");
 }
 
+TEST_F(StayingRowsOnEmulatedGpu, NormRowsByWhatAllOfThemShare) {
+  const Graph norm = [](const std::vector<Variable>& v) -> std::vector<Variable> { return {standard(v[0], {1}) * v[1] + v[2]}; };
+  const Graph softmax = [](const std::vector<Variable>& v) -> std::vector<Variable> {
+    const Variable weighted = v[0] * v[1], e = exp(weighted - max(weighted, 1, keepdims));
+    return {e / sum(e, 1, keepdims) + v[2]};
+  };
+  const Graph both = [](const std::vector<Variable>& v) -> std::vector<Variable> { return {standard(v[0], {1, 2}) * v[1] + v[2]}; };
+  for (DType dtype : {float32, bfloat16}) {
+    check("layer norm", {{26, 65528}, {65528}, {65528}}, dtype, norm, 0, "blocks that stay");
+    check("layer norm", {{26, 40008}, {40008}, {40008}}, dtype, norm, 1, "of vectors, whole, not aligned");
+    check("norm by an element and by a channel", {{26, 8, 8192}, {8, 8192}, {8, 1}}, dtype, both, 0, "every-row steady");
+  }
+  check("weighted softmax", {{26, 65536}, {65536}, {65536}}, float32, softmax, 0, "in 4 blocks that stay");
+  check("layer norm of a block's rows", {{50, 32768}, {32768}, {32768}}, float16, norm, 0, "lanes of 4 vectors of 8 that stay, 1 ahead");
+}
+
 }  // namespace
 }  // namespace damo

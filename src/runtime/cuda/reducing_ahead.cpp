@@ -18,6 +18,34 @@ std::string CudaReducingEmitter::in_ring(int i, const std::string& stage) const 
   return "held + " + turn + begin + "(u * " + number(layout_.lanes) + " + lane) * " + number(layout_.vector * spec_.element_bytes(i));
 }
 
+/// Where the thread's vector u of what rows share lies, behind the ring.
+std::string CudaReducingEmitter::in_shared(int i) const {
+  std::size_t from = static_cast<std::size_t>(layout_.ahead) * ahead_bytes(spec_, layout_);
+  for (int array : shared_) {
+    if (array == i) break;
+    from += static_cast<std::size_t>(layout_.lanes * layout_.items * layout_.vector * spec_.element_bytes(array));
+  }
+  return "held + " + number(static_cast<std::int64_t>(from)) + " + (u * " + number(layout_.lanes) + " + lane) * " + number(layout_.vector * spec_.element_bytes(i));
+}
+
+/// The thread's vector at a place of shared memory.
+std::string CudaReducingEmitter::read_held(int i, const std::string& place) const {
+  if (is_in_words(i)) return "load_words<" + number(layout_.vector) + ">(reinterpret_cast<const " + stored(i) + "*>(" + place + "))";
+  return "*reinterpret_cast<const Vec<" + stored(i) + ", " + number(layout_.vector) + ">*>(" + place + ")";
+}
+
+/// What rows share on its way, with the first row.
+void CudaReducingEmitter::emit_fetch_shared() {
+  if (shared_.empty() || !fetches()) return;
+  line("  {\n  const place end = place(a.length), first = place(" + part() + " * " + number(layout_.lanes) + " + lane) * " + number(layout_.vector) + ";");
+  for (int i : shared_) text_ += row_start(i);
+  emit_bases(shared_, "first");
+  line("#pragma unroll\n  for (int u = 0; u < " + number(layout_.items) + "; ++u) {");
+  if (layout_.ends != Ends::kTiles) line("    const place at = first + u * " + number(step()) + ";\n    if (!(" + inside("", "at < end") + ")) continue;");
+  for (int i : shared_) line("    fetch<" + number(layout_.vector * spec_.element_bytes(i)) + ">(" + in_shared(i) + ", b" + number(i) + " + u * " + number(step()) + ");");
+  line("  }\n  }");
+}
+
 bool CudaReducingEmitter::has_words() const {
   for (int i = 0; i < spec_.input_count(); ++i) {
     if (is_read(i) && is_in_words(i)) return true;
@@ -70,6 +98,7 @@ void CudaReducingEmitter::emit_fetch(const std::string& row) {
 /// The first rows on their way.
 void CudaReducingEmitter::emit_ring() {
   line("  extern __shared__ __align__(128) unsigned char held[];");
+  emit_fetch_shared();
   line("#pragma unroll 1\n  for (int stage = 0; stage < " + number(layout_.ahead) + "; ++stage)");
   emit_fetch((layout_.batched ? "first_row + share + stage * " : "block + stage * ") + rows_apart());
   line("  u32 turn = 0" + std::string(layout_.ahead > 1 ? ", stage = 0;" : ";"));
@@ -102,20 +131,18 @@ void CudaReducingEmitter::emit_stay_across() {
   line("  }\n  for (i64 own = " + std::string(layout_.batched ? "first_row + share" : "block") + "; own < " + end_of_rows() + "; own += a.chunks, ++turn) {\n  const i64 row = own;");
 }
 
-/// Those of the inputs that a row before has asked for, and the others, as they lie.
+/// Those of the inputs that a row before has asked for, what lies in shared memory, and the others, as they lie.
 void CudaReducingEmitter::emit_loads_ahead(const std::vector<int>& inputs) {
-  std::vector<int> others;
+  std::vector<int> others, shared;
   for (int i : inputs) {
-    if (!fetches() || !is_ahead(i)) others.push_back(i);
+    if (is_shared(i)) shared.push_back(i);
+    else if (!fetches() || !is_ahead(i)) others.push_back(i);
   }
   emit_loads(others, "first + u * " + number(step()));
   if (!fetches()) return;
   line("  await<" + number(layout_.ahead - 1) + ">();");
-  for (int i : ahead_) {
-    const std::string n = number(i), type = "Vec<" + stored(i) + ", " + number(layout_.vector) + ">";
-    line("#pragma unroll\n      for (int u = 0; u < " + number(layout_.items) + "; ++u) x" + n + "[u] = " +
-         (is_in_words(i) ? "load_words<" + number(layout_.vector) + ">(reinterpret_cast<const " + stored(i) + "*>(" + in_ring(i, "stage") + "));" : "*reinterpret_cast<const " + type + "*>(" + in_ring(i, "stage") + ");"));
-  }
+  for (int i : ahead_) line("#pragma unroll\n      for (int u = 0; u < " + number(layout_.items) + "; ++u) x" + number(i) + "[u] = " + read_held(i, in_ring(i, "stage")) + ";");
+  emit_loads(shared, "first + u * " + number(step()));
   if (!across_.empty()) emit_fetch("own + " + number(layout_.ahead) + " * a.chunks");
 }
 

@@ -28,6 +28,7 @@ CudaReducingEmitter::CudaReducingEmitter(const KernelSpec& spec, const Layout& l
   if (has_runs()) places_ = places_of_run(spec, layout);
   if (!stays()) return;
   ahead_ = arrays_ahead(spec, layout);
+  shared_ = arrays_shared(spec, layout);
   if (layout.cluster > 1) own_ = own_maximum(spec, passes_);
 }
 

@@ -11,7 +11,7 @@
 //             a second kernel joins the blocks' values, in their order.
 //
 //   ahead     (whole) blocks, or clusters, that stay go over the rows in turn. What a row's threads read they have asked for, each its own, into a ring in
-//             shared memory when they began with a row before. The blocks of a cluster meet by messages; where that serves once for the first
+//             shared memory when they began with a row before. Their parts of what all rows share lie behind the ring from the first row on. The blocks of a cluster meet by messages; where that serves once for the first
 //             two passes, whose sums of exponentials are then against each block's own maximum (own_maximum.hpp). With joins across rows a thread has
 //             the values of its places in registers, and what all rows share there.
 //
@@ -163,8 +163,13 @@ class CudaReducingEmitter {
   /// Whether vectors of the input are words, of which each has two elements.
   bool is_in_words(int input) const { return stays() && layout_.vector % 2 == 0 && is_together(input) && spec_.parameter_dtype(input) == bfloat16; }
   bool has_words() const;
+  /// Whether a thread's part of what rows share lies in shared memory. Arrays that are not aligned are read where they lie.
+  bool is_shared(int input) const { return fetches() && std::find(shared_.begin(), shared_.end(), input) != shared_.end(); }
   bool is_ahead(int input) const { return std::find(ahead_.begin(), ahead_.end(), input) != ahead_.end(); }
   std::string in_ring(int parameter, const std::string& stage) const;
+  std::string in_shared(int parameter) const;
+  std::string read_held(int parameter, const std::string& place) const;
+  void emit_fetch_shared();
   std::string end_of_rows() const { return layout_.batched ? "end_row" : "a.n"; }                             ///< that a block goes over
   std::string places_across() const { return layout_.batched ? "(a.n / a.joined * a.length)" : "a.length"; }  ///< values that joins across rows give
   std::string rows_apart() const { return across_.empty() ? "clusters" : "a.chunks"; }  ///< from a block's row to its next
@@ -196,6 +201,7 @@ class CudaReducingEmitter {
   std::optional<OwnMaximum> own_;  // of blocks that meet once for two passes
   bool is_own_ = false;            // the text at hand has the block's own maximum, not the row's
   std::vector<int> ahead_;         // arrays of which blocks that stay read rows ahead
+  std::vector<int> shared_;        // arrays that rows share, of which they have their part in shared memory
   std::vector<int> places_;        // of arrays in runs (places_of_run)
   std::vector<int> divisors_;  // that the text at hand has declared
   std::string text_, users_kernels_;

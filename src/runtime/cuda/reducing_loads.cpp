@@ -73,9 +73,10 @@ void CudaReducingEmitter::emit_bases(const std::vector<int>& parameters, const s
 
 /// A vector in the order of the scan: of one that goes backward the last element in memory is the first.
 std::string CudaReducingEmitter::read_vector(int i) const {
-  const bool is_shared = access(i) == Access::kEveryRow;
-  std::string how = is_shared || is_in_run(i) ? "load_again<" : "load<";
-  if (is_shared && is_in_words(i)) how = "load_words<";
+  if (is_shared(i)) return read_held(i, in_shared(i));
+  const bool is_same = access(i) == Access::kEveryRow;
+  std::string how = is_same || is_in_run(i) ? "load_again<" : "load<";
+  if (is_same && is_in_words(i)) how = "load_words<";
   const std::string load = how + number(layout_.vector) + ">(" + address(i, false);
   return turns() ? "turned(" + load + " - " + number(layout_.vector - 1) + "))" : load + ")";
 }

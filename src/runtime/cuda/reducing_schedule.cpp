@@ -302,7 +302,7 @@ std::int64_t tile_of(const Layout& layout) {
 
 /// Shared memory of a block for what it holds of joins across rows, or for rows ahead.
 std::size_t held_bytes(const KernelSpec& spec, const Layout& layout) {
-  if (layout.ahead > 0) return static_cast<std::size_t>(layout.ahead) * ahead_bytes(spec, layout);
+  if (layout.ahead > 0) return static_cast<std::size_t>(layout.ahead) * ahead_bytes(spec, layout) + shared_bytes_of_rows(spec, layout);
   std::size_t bytes = 0;
   const std::int64_t places = std::int64_t{reducing_block(layout)} * layout.items * layout.vector;
   each_accumulator(spec, [&](const Join& join) { bytes += join.across ? static_cast<std::size_t>(divide_up(places * join.bytes, 128) * 128) : 0; });

@@ -127,7 +127,7 @@ std::vector<ScheduleGuess> row_alternatives(const KernelSpec& spec, const Layout
   if (layout.ahead > 0) {
     const std::size_t blocks = static_cast<std::size_t>(std::max(layout.residents, 1));
     for (int ahead = 1; ahead <= kMostRowsAhead; ++ahead) {
-      if (blocks * (static_cast<std::size_t>(ahead) * ahead_bytes(spec, layout) + kSharedBesideRows) <= processors.shared_bytes) all.add(with(layout, &Layout::ahead, ahead));
+      if (blocks * (static_cast<std::size_t>(ahead) * ahead_bytes(spec, layout) + shared_bytes_of_rows(spec, layout) + kSharedBesideRows) <= processors.shared_bytes) all.add(with(layout, &Layout::ahead, ahead));
     }
   } else if (layout.rows_each > 0) {
     for (int rows : {layout.rows_each * 2, layout.rows_each / 2}) {

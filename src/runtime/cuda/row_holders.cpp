@@ -24,7 +24,8 @@ int words_wanted_again(const KernelSpec& spec, const Layout& layout) {
     for (int input = 0; input < spec.input_count(); ++input) {
       const bool again = std::any_of(passes.all().begin() + static_cast<std::ptrdiff_t>(i), passes.all().end(), [&](const Passes::Pass& pass) { return std::find(pass.inputs.begin(), pass.inputs.end(), input) != pass.inputs.end(); });
       const Access access = access_of(layout, input);
-      if (again && is_moved(access) && access != Access::kSteady) words += words_of(spec.parameter_dtype(input));
+      const bool lies_in_shared = layout.ahead > 0 && access == Access::kEveryRow && passes.is_read_late(input);
+      if (again && is_moved(access) && access != Access::kSteady && !lies_in_shared) words += words_of(spec.parameter_dtype(input));
     }
     most = std::max(most, words);
   }

@@ -15,7 +15,7 @@ inline constexpr int kLanesAlone = 512;       ///< of a row that is not worth a 
 
 /// Registers beyond one of each element of a vector that the structs of joins of several values take while a thread joins its elements.
 int words_of_members(const KernelSpec& spec, const Layout& layout);
-/// Registers that one element of a row takes where a later pass wants what was read beside what is kept of it: not what vectors have one element of.
+/// Registers that one element of a row takes where a later pass wants what was read beside what is kept of it: not what vectors have one element of, nor what a block that stays finds in shared memory.
 int words_wanted_again(const KernelSpec& spec, const Layout& layout);
 /// Bytes of registers that one element of a row takes where a later pass wants what was read beside what is kept of it. The compiler keeps a bfloat16 as the float that it was made to for the first pass, of a
 /// float16 the half word.

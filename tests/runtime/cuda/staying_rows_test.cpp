@@ -45,6 +45,28 @@ StayingNorm norm_of(DType dtype, const Shape& shape, const Shape& weights, std::
 
 using Form = std::vector<int>;  // lanes, vectors of a thread, cluster, rows ahead
 Form form(const StayingNorm& norm) { return {norm.layout.lanes, norm.layout.items, norm.layout.cluster, norm.layout.ahead}; }
+Form of_layer(DType dtype, std::int64_t length, bool has_bias = true) { return form(norm_of(dtype, {(1 << 27) / length, length}, {1, length}, 2, has_bias)); }
+
+TEST(StayingRows, KeepWhatAllRowsShareInSharedMemoryWhereNoCacheDoes) {
+  EXPECT_EQ(of_layer(float32, 32768), (Form{1024, 4, 2, 1})) << "weights and bias are 256 KB, of which each block has half";
+  EXPECT_EQ(of_layer(float32, 98304), (Form{1024, 3, 8, 2}));
+  EXPECT_EQ(of_layer(bfloat16, 32768), (Form{1024, 4, 1, 1})) << "128 KB, and a row of 64";
+  EXPECT_EQ(of_layer(bfloat16, 98304), (Form{1024, 3, 4, 2}));
+  EXPECT_EQ(of_layer(float32, 20480)[3], 0) << "160 KB, beside blocks of which two are resident";
+  EXPECT_EQ(of_layer(float32, 32768, false)[3], 0) << "128 KB";
+  EXPECT_EQ(of_layer(bfloat16, 49152, false)[3], 0) << "96 KB";
+  EXPECT_EQ(of_layer(float32, 65521)[3], 0) << "a part of what rows share lies otherwise in each row that begins anywhere";
+  const StayingNorm norm = norm_of(bfloat16, {4096, 32768}, {1, 32768}, 2);
+  EXPECT_EQ(arrays_ahead(norm.spec, norm.layout), (std::vector<int>{0}));
+  EXPECT_EQ(arrays_shared(norm.spec, norm.layout), (std::vector<int>{1, 2}));
+  EXPECT_EQ(shared_bytes_of_rows(norm.spec, norm.layout), 2u * 2 * 32768);
+  const std::string text = cuda_dialect().emit(norm.spec, norm.layout);
+  EXPECT_THAT(text, HasSubstr("x2[u] = load_words<8>(reinterpret_cast<const bfloat16*>(held + 131072 + (u * 1024 + lane) * 16));"));
+  Layout elsewhere = norm.layout;
+  elsewhere.aligned = false;
+  EXPECT_THAT(cuda_dialect().emit(norm.spec, elsewhere), Not(HasSubstr("held + 131072"))) << "what is not aligned is read where it lies";
+}
+
 TEST(StayingRows, MayHaveSeveralAxesAndSteadyArraysBeside) {
   const auto of_groups = [](DType dtype, std::int64_t channels, std::int64_t places) {
     const std::int64_t rows = (1 << 27) / (channels * places);
