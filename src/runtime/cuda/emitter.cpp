@@ -73,6 +73,7 @@ void CudaEmitter::emit_block_schedule() {
     if (is_scalar_input(i) || is_counted(i)) continue;
     line("  Vec<" + stored(i) + ", " + n + "> " + (spec_.is_output(i) ? "y" : "x") + number(i) + "[" + unroll + "];");
   }
+  for (int axis = 0; keeps_coordinates() && axis < layout_.rank; ++axis) line("  index kept" + number(axis) + "[" + unroll + "];");
   const auto each_vector = [&](auto&& emit) {
     line("#pragma unroll");
     line("  for (u32 u = 0; u < " + unroll + "; ++u) {");
@@ -119,6 +120,7 @@ void CudaEmitter::emit_loads() {
   const std::string n = number(schedule_.vector);
   line("    if (a.fast && at + " + n + " <= a.n) {");
   emit_coordinates("      ", "at");
+  for (int axis = 0; keeps_coordinates() && axis < layout_.rank; ++axis) line("      kept" + number(axis) + "[u] = c" + number(axis) + ";");
   for (int i = 0; i < spec_.input_count(); ++i) {
     const Interleaved* piece = piece_of(i);
     if (piece && piece->parameters[0] == i) emit_piece_load(*piece);
@@ -139,10 +141,9 @@ void CudaEmitter::emit_loads() {
 
 void CudaEmitter::emit_stores() {
   const std::string n = number(schedule_.vector);
-  bool strided = false;
-  for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) strided |= has_strides(access(i));
+  const bool strided = keeps_coordinates();
   line("    if (a.fast && at + " + n + " <= a.n) {");
-  if (strided) emit_coordinates("      ", "at");
+  for (int axis = 0; strided && axis < layout_.rank; ++axis) line("      const index c" + number(axis) + " = kept" + number(axis) + "[u];");
   for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) {
     const Interleaved* piece = piece_of(i);
     if (piece && piece->parameters[0] == i) emit_piece_store(*piece);
@@ -184,6 +185,13 @@ std::string CudaEmitter::offset(int i, bool with_last) const {
 
 /// Of an array that is taken: where the slice at hand lies in it, of which what follows is a place.
 std::string CudaEmitter::slice(int i) const { return layout_.is_taken(i) ? slice_offset(i, layout_.rank - 1, "offset") + " + " : ""; }
+
+bool CudaEmitter::keeps_coordinates() const {
+  for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) {
+    if (has_strides(access(i))) return true;
+  }
+  return false;
+}
 
 /// c0 ... c(rank-1) of a position in the iteration.
 void CudaEmitter::emit_coordinates(const std::string& indent, const std::string& position) {

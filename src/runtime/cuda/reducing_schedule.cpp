@@ -30,8 +30,11 @@ constexpr int kFewerResidentThreads = 768;      // of 16-bit floats whose rows b
 constexpr int kOwnRegistersAnywhere = 16;       // as kOwnRegisters, of those: some are spilled, which costs less than a block fewer
 constexpr int kOwnRegistersInAWarp = 20;        // as kOwnRegisters, of 16-bit floats whose rows warps hold
 constexpr int kItemsInAWarp = 5;                // vectors of a thread of short rows: of fewer what lanes give each other is what a row takes
+constexpr int kItemsOfDearJoins = 16;           // likewise, of 16-bit floats in one pass whose lanes give each other more than kBytesOfCheapJoins
+constexpr std::size_t kBytesOfCheapJoins = 8;
 constexpr int kItemsAcross = 4;                  // likewise, of rows that are joined across
-constexpr int kLeastLanesInAWarp = 8;           // that read a line of the cache
+constexpr int kLeastLanesInAWarp = 8, kLeastLanesOfShorts = 4;  // that read a line of the cache, or half of one of 16-bit floats
+constexpr int kVectorsHeldInAWarp = 2;                          // of a thread, of rows of words
 constexpr int kRegistersBesideShort = 16;       // as kOwnRegisters, of threads that want 16-bit floats again
 constexpr int kFewOwnRegisters = 20;            // as kOwnRegisters, of a thread that holds so little: what the compiler does with where it must
 constexpr int kBlocksInChunks = 32, kBlocksOfWideColumns = 8;  // of each multiprocessor, of rows in chunks, and of columns whose vectors have so many bytes
@@ -79,11 +82,17 @@ void share_columns(const KernelSpec& spec, Layout& layout, std::int64_t outputs,
 /// Whether there are rows for all multiprocessors if each is a warp's.
 bool are_many(std::int64_t rows, const Processors& processors) { return rows / (kReducingBlock / 32) >= std::int64_t{32} * processors.count; }
 
-/// Lanes of a warp that share a row of so many vectors, if each is to have so many of them.
-int lanes_in_a_warp(std::int64_t vectors, int items) {
+/// Lanes of a warp that share a row of so many vectors, at least so many where it has as many, if each is to have so many of them.
+int lanes_in_a_warp(std::int64_t vectors, int items, int least) {
   int lanes = 1;
-  while (lanes < 32 && std::int64_t{lanes} * (lanes < kLeastLanesInAWarp ? 1 : items) < vectors) lanes *= 2;
+  while (lanes < 32 && std::int64_t{lanes} * (lanes < least ? 1 : items) < vectors) lanes *= 2;
   return lanes;
+}
+
+/// Lanes that join a row of one pass.
+int lanes_of_one_pass(const KernelSpec& spec, const Layout& layout, std::int64_t vectors, bool many) {
+  const bool is_short = bytes_read(spec, layout) < 4;
+  return lanes_in_a_warp(vectors, many ? (is_short && partial_bytes(spec) > kBytesOfCheapJoins ? kItemsOfDearJoins : kItemsInAWarp) : 1, is_short ? kLeastLanesOfShorts : kLeastLanesInAWarp);
 }
 
 /// Lanes of a warp that share a row whose values are joined across rows too: what they give each other is the greatest cost of short rows.
@@ -118,7 +127,9 @@ bool hold_rows(const KernelSpec& spec, Layout& layout, const Geometry& geometry,
   const auto held_by_thread = [&] { return lanes == kSparseLanes ? held / 2 : lanes == kMostLanes ? held - of_members : held; };  // so many lanes leave few registers beside
   const auto fits = [&] { return std::int64_t{lanes} * cluster * (std::max(held_by_thread() / words, 1) + more_vectors) >= vectors; };
   const bool is_of_warps = is_short && !spec.joins_across() && are_many(geometry.count, processors);
-  lanes = spec.joins_across() && are_many(geometry.count, processors) ? lanes_across(vectors) : lanes_in_a_warp(vectors, is_of_warps ? std::clamp(held / words + more_vectors, 1, kItemsInAWarp) : 1);
+  lanes = spec.joins_across() && are_many(geometry.count, processors) ? lanes_across(vectors) : lanes_in_a_warp(vectors, is_of_warps ? std::clamp(held / words + more_vectors, 1, kItemsInAWarp) : are_many(geometry.count, processors) && !is_short ? kVectorsHeldInAWarp
+                                                                                                                                                                                                                                                     : 1,
+                                                                                                                kLeastLanesInAWarp);
   while (lanes < most_alone && !fits()) lanes *= 2;
   const bool is_free = asked.lanes + asked.items + asked.cluster + asked.residents == 0;
   if (lanes > 32 && is_free && hold_many_words(spec, layout, geometry, vectors, processors, is_short)) return true;
@@ -371,7 +382,7 @@ Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& ge
       share_rows_beside(spec, layout, geometry, length);
     } else if (!layout.whole) {
       const bool many = are_many(outputs, processors);
-      layout.lanes = lanes_in_a_warp(divide_up(length, layout.vector), many ? kItemsInAWarp : 1);
+      layout.lanes = lanes_of_one_pass(spec, layout, divide_up(length, layout.vector), many);
       if (goes_again(spec)) layout.lanes = kMostLanes;
       else if (length > 32 * layout.vector && !(length <= kOneWarpRow && many)) layout.lanes = lanes_of_pass(spec, layout, outputs, length, processors);
       if (asked.lanes > 0) layout.lanes = asked.lanes;

@@ -114,10 +114,7 @@ CudaSchedule cuda_schedule(const KernelSpec& spec, const Layout& layout) {
     schedule.vector = std::clamp(kStridedBytes / narrowest, 1, schedule.vector);
     schedule.unroll = elements / schedule.vector;
   }
-  if (const int vector = interleaved_vector(spec, layout); vector > 0 && vector < schedule.vector) {
-    schedule.unroll *= schedule.vector / vector;
-    schedule.vector = vector;
-  }
+  if (const int vector = interleaved_vector(spec, layout); vector > 0) schedule.vector = std::min(schedule.vector, vector);
   measured(schedule);
   return schedule;
 }

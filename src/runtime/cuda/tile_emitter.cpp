@@ -1,6 +1,7 @@
 // The text of a kernel that turns transposed arrays around: their elements come along the axis where they are contiguous, wait in shared memory, and leave along the others' last axis.
 #include "runtime/cuda/emitter.hpp"
 
+#include "runtime/kernel/argument_block.hpp"
 #include "runtime/kernel/body.hpp"
 
 namespace damo {
