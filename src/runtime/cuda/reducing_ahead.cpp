@@ -1,4 +1,4 @@
-// Of CudaReducingEmitter: blocks, or clusters, that stay and read rows ahead.
+// Of CudaReducingEmitter: blocks, or clusters, that stay and read rows, or tiles of rows beside each other, ahead.
 #include <algorithm>
 
 #include "runtime/cuda/reducing_emitter.hpp"
@@ -12,10 +12,10 @@ std::string CudaReducingEmitter::in_ring(int i, const std::string& stage) const 
   int from = 0, all = 0;
   for (int array : ahead_) {
     if (array == i) from = all;
-    all += layout_.lanes * layout_.items * layout_.vector * spec_.element_bytes(array);
+    all += block_ * layout_.items * layout_.vector * spec_.element_bytes(array);
   }
   const std::string turn = layout_.ahead > 1 ? stage + " * " + number(all) + " + " : "", begin = from > 0 ? number(from) + " + " : "";
-  return "held + " + turn + begin + "(u * " + number(layout_.lanes) + " + lane) * " + number(layout_.vector * spec_.element_bytes(i));
+  return "held + " + turn + begin + "(u * " + number(block_) + (beside() ? " + t) * " : " + lane) * ") + number(layout_.vector * spec_.element_bytes(i));
 }
 
 /// Where the thread's vector u of what rows share lies, behind the ring.
@@ -53,12 +53,15 @@ bool CudaReducingEmitter::has_words() const {
   return false;
 }
 
-/// fetch_row(a, row, part, lane, stage, held): the thread's vectors of a row on their way to its places in the ring, if there is such a row. Arrays that are not aligned are
+/// The thread's row of a block's n-th, or of a tile's rows the first that it has.
+std::string CudaReducingEmitter::thread_row(const std::string& n) const { return beside() ? "(" + n + ") * " + number(tile_rows()) + " + slot * " + number(values()) : n; }
+
+/// fetch_row(a, row, part, lane, t, stage, held), t of tiles alone: the thread's vectors of a row on their way to its places in the ring, if there is such a row. Arrays that are not aligned are
 /// read when their elements are wanted.
 void CudaReducingEmitter::emit_fetch_row() {
   const bool anywhere = layout_.ends == Ends::kAnywhere;
-  const std::string width = number(layout_.vector), lanes = number(layout_.lanes);
-  line("DAMO_FUNCTION void fetch_row(const Arguments& a, i64 row, int part, int lane, int stage, unsigned char* held) {");
+  const std::string width = number(layout_.vector), lanes = number(layout_.lanes * (beside() ? layout_.items : 1));
+  line("DAMO_FUNCTION void fetch_row(const Arguments& a, i64 row, int part, int lane, " + std::string(beside() ? "int t, " : "") + "int stage, unsigned char* held) {");
   if (!fetches()) {
     line("}");
     return;
@@ -70,10 +73,10 @@ void CudaReducingEmitter::emit_fetch_row() {
     if (is_ahead(i) || (shifts() && i == leader())) text_ += row_start(i);
   }
   if (shifts()) emit_shift(ahead_);
-  line("  const place first = place(part * " + lanes + " + lane) * " + width + (shifts() ? " - place(shift);" : ";"));
+  line("  const place first = place(part * " + lanes + " + lane)" + (rows() ? " * " + width : "") + (shifts() ? " - place(shift);" : ";"));
   emit_bases(ahead_, "first");
   for (int i : ahead_) {
-    const std::string n = number(i), to = in_ring(i, "stage"), from = "b" + n + " + u * " + number(step());
+    const std::string n = number(i), to = in_ring(i, "stage"), from = address(i, false);
     const std::string whole = "fetch<" + number(layout_.vector * spec_.element_bytes(i)) + ">(" + to + ", " + from + ");";
     const std::string asked = "if (" + std::string(shifts() ? "whole" + n + " && " : "") + inside("at >= begin", "at + " + width + " <= end") + ") " + whole + "\n      else fetch_some<" + width + ">(" + to + ", " + from + ", begin - at, end - at);";
     const auto loop = [&](const std::string& unroll, const std::string& fetch) {
@@ -92,7 +95,7 @@ void CudaReducingEmitter::emit_fetch_row() {
 }
 
 void CudaReducingEmitter::emit_fetch(const std::string& row) {
-  line("  fetch_row(a, " + (layout_.batched ? row + " < end_row ? " + row + " : a.n" : row) + ", " + part() + ", lane, " + (layout_.ahead > 1 ? "stage" : "0") + ", held);");
+  line("  fetch_row(a, " + (layout_.batched ? row + " < end_row ? " + row + " : a.n" : row) + ", " + part() + ", lane, " + (beside() ? "t, " : "") + (layout_.ahead > 1 ? "stage" : "0") + ", held);");
 }
 
 /// The first rows on their way.
@@ -100,7 +103,7 @@ void CudaReducingEmitter::emit_ring() {
   line("  extern __shared__ __align__(128) unsigned char held[];");
   emit_fetch_shared();
   line("#pragma unroll 1\n  for (int stage = 0; stage < " + number(layout_.ahead) + "; ++stage)");
-  emit_fetch((layout_.batched ? "first_row + share + stage * " : "block + stage * ") + rows_apart());
+  emit_fetch(thread_row((layout_.batched ? "first_row + share + stage * " : "block + stage * ") + rows_apart()));
   line("  u32 turn = 0" + std::string(layout_.ahead > 1 ? ", stage = 0;" : ";"));
 }
 
@@ -113,7 +116,9 @@ void CudaReducingEmitter::emit_stay() {
     line("  __syncthreads();\n  arrive();\n  leave();");
   }
   emit_ring();
-  line("  for (i64 own = block; own < a.n; own += clusters, ++turn) {\n  const i64 row = own;");
+  if (beside()) line("  const int joined_row = t / " + number(joiners()) + " % " + number(tile_rows()) + ", joiner = t % " + number(joiners()) + ";");
+  if (beside()) line("  for (i64 tile = block; tile * " + number(tile_rows()) + " < a.n; tile += clusters, ++turn) {\n  const i64 own = " + thread_row("tile") + ", row = own < a.n ? own : a.n - " + number(values()) + ";");
+  else line("  for (i64 own = block; own < a.n; own += clusters, ++turn) {\n  const i64 row = own;");
 }
 
 /// Likewise of a block that joins across rows, with what rows share in registers.
@@ -149,7 +154,7 @@ void CudaReducingEmitter::emit_loads_ahead(const std::vector<int>& inputs) {
 /// The end of the loop over rows. No block leaves while another may send to it.
 void CudaReducingEmitter::emit_leave() {
   if (layout_.ahead > 1) line("  stage = stage + 1 == " + number(layout_.ahead) + " ? 0 : stage + 1;");
-  if (meetings() == 1 && !alternates()) line("  __syncthreads();");  // the next row's values come where this one's are read
+  if (meetings() == 1 && !alternates() && !beside()) line("  __syncthreads();");  // the next row's values come where this one's are read
   line("  }\n  await<0>();");
   if (layout_.cluster > 1) line("  arrive();\n  leave();");
 }

@@ -298,7 +298,7 @@ void CudaReducingEmitter::emit_elements(const Passes::Pass& pass, bool sought) {
   }
   for (int value : pass.kept) {
     const bool is_own = own_ && std::find(own_->kept.begin(), own_->kept.end(), value) != own_->kept.end();
-    line("          const " + value_type(steps_.dtype(value)) + " v" + number(value) + " = keep" + number(value) + "[u][k]" + (is_own ? " * scale" + number(own_->maximum) + ";" : ";"));
+    line("          const " + value_type(steps_.dtype(value)) + " v" + number(value) + " = keep" + number(value) + "[u][k]" + (is_own ? " * scale" + number(own_->maximum) + (several() ? "[k];" : ";") : ";"));
   }
   for (int value : pass.steps) {
     const std::string at = rows() ? "at + k" : "at";
@@ -496,18 +496,21 @@ void CudaReducingEmitter::emit_passes() {
   for (std::size_t i = 0; i < passes_.all().size(); ++i) {
     const Passes::Pass& pass = passes_.all()[i];
     emit_pass(pass);
-    if (i == 0 && stays() && across_.empty()) emit_fetch("own + " + number(layout_.ahead) + " * clusters");  // the row is in registers
+    if (i == 0 && stays() && across_.empty()) emit_fetch(thread_row((beside() ? "tile + " : "own + ") + number(layout_.ahead) + " * clusters"));  // the row is in registers
     emit_across(pass.joins);
     if (own_ && i == 0) {
+      if (beside()) emit_tile_of_block(pass.joins);
       const std::string m = number(own_->maximum);
-      line("  const float own" + m + " = j" + m + " == neutral" + m + "() ? 0.0f : j" + m + ";");
+      const std::string k = several() ? "[k]" : "", of_block = "j" + m + k + " == neutral" + m + "() ? 0.0f : j" + m + k + ";";
+      line(several() ? "  float own" + m + "[" + number(values()) + "];\n" + unrolled("  ", "own" + m + "[k] = " + of_block) : "  const float own" + m + " = " + of_block);
       is_own_ = true;
       continue;
     }
     std::vector<int> joins = pass.joins;
     if (is_own_) joins.insert(joins.begin(), passes_.all()[0].joins.begin(), passes_.all()[0].joins.end());
     if (!stays()) emit_across_blocks(joins);
-    else if (layout_.cluster > 1 && !joins.empty()) emit_meeting(meeting++, joins);
+    else if (layout_.cluster > 1 && !joins.empty()) beside() ? emit_tile_meeting(meeting++, joins) : emit_meeting(meeting++, joins);
+    else if (beside()) emit_tile_of_block(joins);
     if (is_own_) {
       is_own_ = false;
       emit_row_values(passes_.all()[0].given, passes_.all()[0].row_steps);

@@ -10,7 +10,7 @@
 //             rows lie at the same places of the row, so it joins them into values that lie in shared memory and are its own;
 //             a second kernel joins the blocks' values, in their order.
 //
-//   ahead     (whole) blocks, or clusters, that stay go over the rows in turn. What a row's threads read they have asked for, each its own, into a ring in
+//   ahead     (whole) blocks, or clusters, that stay go over the rows, or tiles of rows beside each other, in turn. What a row's threads read they have asked for, each its own, into a ring in
 //             shared memory when they began with a row before. Their parts of what all rows share lie behind the ring from the first row on. The blocks of a cluster meet by messages; where that serves once for the first
 //             two passes, whose sums of exponentials are then against each block's own maximum (own_maximum.hpp). With joins across rows a thread has
 //             the values of its places in registers, and what all rows share there.
@@ -62,6 +62,7 @@ class CudaReducingEmitter {
   void emit_load(int parameter);
   void emit_bases(const std::vector<int>& parameters, const std::string& at);
   void emit_loads(const std::vector<int>& inputs, const std::string& at);
+  std::string thread_row(const std::string& n) const;
   void emit_fetch_row();
   void emit_fetch(const std::string& row);
   void emit_run();
@@ -80,7 +81,7 @@ class CudaReducingEmitter {
   bool is_over_count(int value) const;
   bool divides_by_count() const;  ///< some value of a row is
   void declare_accumulators(const std::string& letter, int join, const std::string& indent);
-  void declare_shared(const std::vector<int>& joins, int count);
+  void declare_shared(const std::vector<int>& joins, int count, const std::string& letter = "s");
   void emit_across(const std::vector<int>& joins);
   bool joins_floats(int join) const;
   void emit_across_staying(const std::vector<int>& joins);
@@ -88,6 +89,11 @@ class CudaReducingEmitter {
   void emit_across_blocks(const std::vector<int>& joins);
   std::string met_place(const std::string& block, int join) const;
   void emit_meeting(int number, const std::vector<int>& joins);
+  void emit_exchange_beside(const std::vector<int>& joins, int lanes);
+  void emit_joined_tile(const std::vector<int>& joins);
+  void emit_taken(const std::vector<int>& joins, const std::string& letter);
+  void emit_tile_of_block(const std::vector<int>& joins);
+  void emit_tile_meeting(int number, const std::vector<int>& joins);
   void emit_passes();
   void emit_divisors(const Passes::Pass& pass);
   void emit_row_values(const std::vector<int>& given, const std::vector<int>& steps);
@@ -104,6 +110,9 @@ class CudaReducingEmitter {
 
   /// Rows that a block goes through side by side.
   int slots() const { return block_ / layout_.lanes; }
+  /// Of a tile whose blocks stay: its rows, and lanes of a warp that join what the warps have of one of them.
+  int tile_rows() const { return slots() * values(); }
+  int joiners() const { return std::min({32, block_ / 32, block_ / tile_rows()}); }
   /// Of __launch_bounds__.
   std::string bounds() const { return number(block_) + (layout_.residents > 0 ? ", " + number(layout_.residents) : ""); }
   std::string part() const { return layout_.cluster > 1 ? "part" : "0"; }
@@ -173,7 +182,7 @@ class CudaReducingEmitter {
   std::string end_of_rows() const { return layout_.batched ? "end_row" : "a.n"; }                             ///< that a block goes over
   std::string places_across() const { return layout_.batched ? "(a.n / a.joined * a.length)" : "a.length"; }  ///< values that joins across rows give
   std::string rows_apart() const { return across_.empty() ? "clusters" : "a.chunks"; }  ///< from a block's row to its next
-  std::string name(int value) const { return is_own_ && value == own_->maximum ? "own" + number(value) : local_name(value) + (is_row_value(value) ? "[k]" : ""); }
+  std::string name(int value) const { return (is_own_ && value == own_->maximum ? "own" + number(value) : local_name(value)) + (is_row_value(value) ? "[k]" : ""); }
   std::string call(int value) const;
   /// From one of a thread's vectors to the next, in elements of the row or, of columns, in rows.
   int step() const {

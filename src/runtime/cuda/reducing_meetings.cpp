@@ -11,11 +11,12 @@
 namespace damo {
 
 /// s3, ...: of so many values in shared memory. A user's type may have a constructor, which shared memory must not.
-void CudaReducingEmitter::declare_shared(const std::vector<int>& joins, int count) {
+void CudaReducingEmitter::declare_shared(const std::vector<int>& joins, int count, const std::string& letter) {
+  const std::string bytes = letter == "s" ? "bytes" : "bytes_" + letter;
   for (int join : joins) {
     const std::string n = number(join), type = "Joined" + n, many = "[" + number(count);
-    if (spec_.step_of(join).join->accumulator.empty()) line("  __shared__ " + std::string(stays() && layout_.cluster == 1 ? "__align__(16) " : "") + type + " s" + n + many + "];");
-    else line("  __shared__ __align__(16) unsigned char bytes" + n + many + " * sizeof(" + type + ")];\n  " + type + "* const s" + n + " = reinterpret_cast<" + type + "*>(bytes" + n + ");");
+    if (spec_.step_of(join).join->accumulator.empty()) line("  __shared__ " + std::string(stays() && layout_.cluster == 1 ? "__align__(16) " : "") + type + " " + letter + n + many + "];");
+    else line("  __shared__ __align__(16) unsigned char " + bytes + n + many + " * sizeof(" + type + ")];\n  " + type + "* const " + letter + n + " = reinterpret_cast<" + type + "*>(" + bytes + n + ");");
   }
 }
 
@@ -85,7 +86,7 @@ void CudaReducingEmitter::emit_across(const std::vector<int>& joins) {
   const int lanes = layout_.lanes, slots = block_ / lanes;
   if (lanes == 1 || joins.empty()) return;
   if (layout_.beside > 0) {
-    emit_across_tile(joins);
+    stays() ? emit_joined_tile(joins) : emit_across_tile(joins);
     return;
   }
   const auto each = [&](const std::string& indent, const auto& text) {
@@ -122,19 +123,24 @@ void CudaReducingEmitter::emit_across(const std::vector<int>& joins) {
   line("  }");
 }
 
+/// Joins what so many lanes of a warp have of the rows of a tile, which are as far apart as there are rows.
+void CudaReducingEmitter::emit_exchange_beside(const std::vector<int>& joins, int lanes) {
+  if (lanes <= 1) return;
+  line("#pragma unroll\n  for (int distance = " + number(lanes / 2 * slots()) + "; distance >= " + number(slots()) + "; distance /= 2) {");
+  for (int join : joins) {
+    const std::string j = "j" + number(join) + (several() ? "[k]" : "");
+    line(unrolled("    ", j + " = reduce" + number(join) + "(" + j + ", exchanged(" + j + ", distance));"));
+  }
+  line("  }");
+}
+
 /// Of a tile of rows beside each other: of the lanes of a warp, which are as far apart as there are rows, and then, by as few of each warp's, of the warps.
 void CudaReducingEmitter::emit_across_tile(const std::vector<int>& joins) {
   const int slots = layout_.beside, in_warp = 32 / slots, warps = block_ / 32, together = std::min(in_warp, warps);
   const auto each = [&](const std::string& indent, const auto& text) {
     for (int join : joins) line(unrolled(indent, text("j" + number(join) + (several() ? "[k]" : ""), "reduce" + number(join), "s" + number(join))));
   };
-  const auto exchange = [&](int lanes) {
-    if (lanes <= 1) return;
-    line("#pragma unroll\n  for (int distance = " + number(lanes / 2 * slots) + "; distance >= " + number(slots) + "; distance /= 2) {");
-    each("    ", [](const std::string& j, const std::string& reduce, const std::string&) { return j + " = " + reduce + "(" + j + ", exchanged(" + j + ", distance));"; });
-    line("  }");
-  };
-  exchange(in_warp);
+  emit_exchange_beside(joins, in_warp);
   if (warps > 1) {
     const std::string each_warp = number(slots * values()), place = " * " + each_warp + " + slot * " + number(values()) + (several() ? " + k]" : "]");
     declare_shared(joins, warps * slots * values());
@@ -147,7 +153,7 @@ void CudaReducingEmitter::emit_across_tile(const std::vector<int>& joins) {
       each("    ", [&](const std::string& j, const std::string& reduce, const std::string& shared) { return j + " = " + reduce + "(" + j + ", " + shared + "[(w + t % 32 / " + number(slots) + ")" + place + ");"; });
       line("  }");
     }
-    exchange(together);
+    emit_exchange_beside(joins, together);
   }
   for (int join : joins) {  // reduce(a, b) of a struct, or of a user's text, may round otherwise than reduce(b, a)
     const std::string j = "j" + number(join) + (several() ? "[k]" : "");

@@ -8,6 +8,7 @@
 #include "runtime/cuda/scan_schedule.hpp"
 #include "runtime/cuda/schedule.hpp"
 #include "runtime/cuda/staying_rows.hpp"
+#include "runtime/cuda/tile_schedule.hpp"
 #include "runtime/kernel/passes.hpp"
 #include "runtime/kernel/pressure.hpp"
 #include "runtime/kernel/step_forms.hpp"
@@ -19,12 +20,8 @@ constexpr int kDearOfShortColumns = 10;             // instructions of a join, w
 constexpr int kRowBytesInFlight = 128;             // of reads a thread: 256 threads have as much on their way as a multiprocessor needs
 constexpr int kElementsAnywhere = 32;                // a thread, at most, where rows begin anywhere: each is asked whether it lies in the row
 constexpr int kColumnBytesInFlight = 128, kColumnElements = 32;  // a thread, at most
-constexpr int kWordsHeld = 16;                  // registers of a thread that hold a row's elements, where a block holds it so
-constexpr int kOwnRegistersOfATile = 16;        // as kOwnRegisters, of a thread that holds a part of a tile
-constexpr int kOwnRegistersOfPieces = 26;       // likewise, where the place of a vector in its row is looked for
-constexpr std::int64_t kBytesOfTiles = 64 * 1024;  // of a multiprocessor whose clusters hold tiles: of fewer it waits for their meetings
-constexpr int kWordsOfLongestRows = 64;         // where a cluster of kLanesAlone would not hold them else, and of kernels that write no elements
-constexpr int kResidentThreads = 1024;          // that hold rows
+constexpr int kWordsHeld = 16;                                   // registers of a thread that hold a row's elements, where a block holds it so
+constexpr int kWordsOfLongestRows = 64;                          // where a cluster of kLanesAlone would not hold them else, and of kernels that write no elements
 constexpr int kMoreResidentThreads = 1536;      // where blocks of kLanesAlone hold no more than kWordsHeld
 constexpr int kFewerResidentThreads = 768;      // of 16-bit floats whose rows begin anywhere, or are held by warps
 constexpr int kOwnRegistersAnywhere = 16;       // as kOwnRegisters, of those: some are spilled, which costs less than a block fewer
@@ -58,18 +55,6 @@ constexpr int kElementsAhead = 16;                         // of a row, of such 
 constexpr int kWordsAhead = 80;                            // registers of such a thread for what it holds of its row and from row to row
 constexpr int kOwnRegistersAcross = 16;         // as kOwnRegisters, of a block that goes over many rows: what 64 of them spill once a row costs less than a block fewer
 constexpr std::int64_t kRowsHeld = 256;         // that a block joins across, so that the error of a sum grows slowly
-
-/// Words that the joins of one pass take, at most, of each element of a vector.
-int most_joined_words(const KernelSpec& spec) {
-  int most = 0;
-  const Passes passes(spec, [](int, const Passes&) { return true; });
-  for (const Passes::Pass& pass : passes.all()) {
-    int words = 0;
-    for (int join : pass.joins) words += (spec.step_of(join).join->bytes + 3) / 4;
-    most = std::max(most, words);
-  }
-  return most;
-}
 
 void share_columns(const KernelSpec& spec, Layout& layout, std::int64_t outputs, std::int64_t length, const AskedRows& asked) {
   int slots = 1;
@@ -164,73 +149,6 @@ bool hold_rows(const KernelSpec& spec, Layout& layout, const Geometry& geometry,
   layout.residents = asked.residents > 0 ? asked.residents : lanes > 32 ? threads / lanes : in_warps ? threads / kReducingBlock : 0;
   // More of a cluster's blocks hide its meetings, while the compiler has registers for it: with the addresses of more arrays, or structs that are joined, it spills.
   if (asked.residents == 0 && cluster > 1 && layout.residents > 0 && of_members == 0 && spec.parameter_count() <= kArraysOfResidents) layout.residents = std::max(layout.residents, kClustersResident * kLanesOfACluster / lanes);
-  return true;
-}
-
-/// Whether neighbours of a row are few and the next row's beside them, so that threads which have neighbouring rows read lines of the cache together.
-bool lies_in_pieces(const KernelSpec& spec, const Layout& layout, const Geometry& geometry) {
-  if (layout.form == Form::kColumns || layout.reduced_rank < 2 || layout.ends == Ends::kAnywhere) return false;
-  for (int i = 0; i < spec.parameter_count(); ++i) {
-    if (access_of(layout, i) != Access::kRow) continue;
-    const auto at = static_cast<std::size_t>(i);
-    const std::int64_t piece = geometry.reduced.extents[-1], next = std::abs(geometry.reduced.strides[at][-2]), row = std::abs(geometry.strides[at][-1]);
-    if (piece * spec.element_bytes(i) < kLineBytes && row < next && row < 2 * piece) return true;
-  }
-  return false;
-}
-
-/// Bytes of memory that lie beside each other of what a thread has at a time: of columns a vector, of rows in pieces a piece.
-int bytes_together(const KernelSpec& spec, const Layout& layout, const Geometry& geometry) {
-  int widest = 1;
-  for (int i = 0; i < spec.parameter_count(); ++i) {
-    if (is_moved(access_of(layout, i))) widest = std::max(widest, spec.element_bytes(i));
-  }
-  return widest * (layout.form == Form::kColumns ? layout.vector : static_cast<int>(geometry.reduced.extents[-1]));
-}
-
-/// Blocks of a tile that a multiprocessor is to hold: as many threads as leave registers for what each holds and joins.
-int residents_of_tile(const KernelSpec& spec, const Layout& tile) {
-  const int values = tile.form == Form::kColumns ? tile.vector : 1;
-  const int own = tile.form == Form::kColumns ? kOwnRegistersOfATile : kOwnRegistersOfPieces;
-  const int registers = own + tile.items * tile.vector * words_wanted_again(spec, tile) + (tile.vector + values) * most_joined_words(spec);
-  return std::max(std::min(kRegisters / registers, kResidentThreads) / reducing_block(tile), 1);
-}
-
-/// Whether a cluster that holds a tile is worth its meetings: multiprocessors hold much, or all tiles at once, or else lines of the cache would be read or written in parts.
-bool is_worth_a_cluster(const KernelSpec& spec, const Layout& tile, std::int64_t tiles, const Processors& processors) {
-  const std::int64_t threads = std::int64_t{tile.residents} * reducing_block(tile);
-  const bool in_parts = std::any_of(tile.access.begin(), tile.access.end(), [](Access access) { return access == Access::kStrided; });
-  return tile.form == Form::kRows || in_parts || threads * tile.items * tile.vector * bytes_read(spec, tile) > kBytesOfTiles || tiles * tile.cluster <= std::int64_t{processors.count} * tile.residents;
-}
-
-/// A tile of rows beside each other that a block, or a cluster, holds (docs/performance.md, "How a GPU's rows are shared out"); false if nothing does, or another form is better.
-bool hold_tile(const KernelSpec& spec, Layout& layout, const Geometry& geometry, std::int64_t length, const Processors& processors, const AskedRows& asked) {
-  if (!goes_again(spec) || spec.joins_across() || spec.users_text) return false;
-  const bool columns = layout.form == Form::kColumns;
-  const std::int64_t vectors = divide_up(length, columns ? 1 : layout.vector), rows_of_thread = columns ? layout.vector : 1;
-  const int together = bytes_together(spec, layout, geometry), most = std::max(kMostWordsHeld / (words_wanted_again(spec, layout) * layout.vector), 1);
-  Layout tile = layout;
-  tile.whole = true;
-  const auto fits = [&](int bytes, int threads, int cluster) {
-    tile.beside = 1;
-    while (tile.beside < 32 && tile.beside * together < bytes && tile.beside * rows_of_thread < geometry.count) tile.beside *= 2;
-    tile.lanes = asked.lanes > 0 ? std::min(asked.lanes, kMostLanes / tile.beside) : threads / tile.beside;
-    tile.cluster = asked.cluster > 0 ? std::min(asked.cluster, processors.cluster) : cluster;
-    tile.items = static_cast<int>(divide_up(vectors, std::int64_t{tile.lanes} * tile.cluster));
-    const std::int64_t values = tile.beside * rows_of_thread * (reducing_block(tile) / 32 + tile.cluster);
-    return tile.items <= most && reducing_block(tile) >= 32 && partial_bytes(spec) * static_cast<std::size_t>(values) <= kColumnSharedBytes;
-  };
-  const auto found = [&] {
-    if (fits(kLineBytes, kReducingBlock, 1)) return true;
-    for (int cluster = 1; cluster <= processors.cluster; cluster *= 2) {
-      if (fits(kLineBytes / 2, kReducingBlock, cluster)) return true;
-    }
-    return fits(kLineBytes / 2, 2 * kReducingBlock, processors.cluster) || fits(kLineBytes / 4, 2 * kReducingBlock, processors.cluster) || fits(kLineBytes / 4, kMostLanes, processors.cluster);
-  };
-  if (!found()) return false;
-  tile.residents = asked.residents > 0 ? asked.residents : residents_of_tile(spec, tile);
-  if (tile.cluster > 1 && asked.cluster == 0 && !is_worth_a_cluster(spec, tile, divide_up(geometry.count, tile.beside * rows_of_thread), processors)) return false;
-  layout = tile;
   return true;
 }
 
@@ -415,7 +333,7 @@ static int dearest_join(const KernelSpec& spec) {
 }
 
 /// Whether a cluster holds rows in pieces, of whose time its meetings take so much that another reading takes less.
-static bool meets_over_pieces(const Layout& layout) { return layout.whole && layout.form == Form::kRows && layout.beside > 0 && layout.cluster > 1; }
+static bool meets_over_pieces(const Layout& layout) { return layout.whole && layout.form == Form::kRows && layout.beside > 0 && layout.cluster > 1 && layout.ahead == 0; }
 
 bool prefers_cuda_passes(const KernelSpec& spec, const Geometry& geometry, const Processors& processors) {
   if (spec.scans() || !goes_again(spec) || geometry.count * geometry.reduced.count < kLongRow) return false;

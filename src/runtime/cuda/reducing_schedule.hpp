@@ -3,12 +3,12 @@
 //
 // Columns, whose neighbours in memory belong to neighbouring rows:
 //   held by a block       8 lanes of a block of 256 hold a column in 32 registers each, or 16 of 16-bit floats
-//   held as tiles         (Layout::beside) by blocks whose neighbouring threads have neighbouring vectors of columns, or by clusters of such blocks where those are worth their meetings
+//   held as tiles         (Layout::beside) by blocks whose neighbouring threads have neighbouring vectors of columns, by clusters that stay, or by clusters a tile where those are worth their meetings (tile_schedule.hpp)
 //   read again            each pass reads them; a kernel a pass (prefers_cuda_passes) where blocks of columns are fewer than two a multiprocessor
 // Rows, whose neighbours in memory are joined:
 //   runs of short rows    that lie one behind the other: a warp moves those of its threads through shared memory, a thread has whole ones (run_schedule.hpp)
 //   pieces of short rows  of several axes, whose neighbours' pieces are neighbours: a row a thread, which reads them where they lie
-//   rows in pieces        short ones beside those of the next rows: held as tiles; where one pass joins them read by threads that have neighbouring rows
+//   rows in pieces        short ones beside those of the next rows: held as tiles, as columns are; where one pass joins them read by threads that have neighbouring rows
 //   held                  by lanes of a warp, by a block, by a cluster of blocks, in 16 or 32 registers' worth a thread (hold_rows), of longer rows and of three words an element in as many as a thread has
 //                         (row_holders.hpp). The compiler is told how many blocks are to be resident
 //   that stay             blocks, or clusters, that go over the rows in turn with the next ones on their way to shared memory (staying_rows.hpp), for rows that no block holds, or that one alone holds and
@@ -28,6 +28,8 @@
 #include "runtime/kernel/dialect.hpp"
 
 namespace damo {
+
+inline constexpr int kResidentThreads = 1024;  ///< that hold rows
 
 inline constexpr int kLanesOfFinish = 32;  ///< that join the chunks of a column, at least
 

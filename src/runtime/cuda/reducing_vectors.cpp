@@ -67,6 +67,17 @@ bool asks_early(const KernelSpec& spec, const Layout& layout) {
   return registers <= kRegisters / (layout.residents * reducing_block(layout));
 }
 
+int most_joined_words(const KernelSpec& spec) {
+  int most = 0;
+  const Passes passes(spec, [](int, const Passes&) { return true; });
+  for (const Passes::Pass& pass : passes.all()) {
+    int words = 0;
+    for (int join : pass.joins) words += (spec.step_of(join).join->bytes + 3) / 4;
+    most = std::max(most, words);
+  }
+  return most;
+}
+
 bool writes_elements(const KernelSpec& spec) {
   const Passes passes(spec, [](int, const Passes&) { return true; });
   return std::any_of(passes.all().begin(), passes.all().end(), [](const Passes::Pass& pass) { return !pass.stores.empty(); });

@@ -31,6 +31,8 @@ int words_of_place(const KernelSpec& spec, const Layout& layout);
 /// Whether a thread that holds its part of a row asks for what vectors have one element of (Access::kSteady) together with the row, though a later pass alone reads it: it has come when the joins are done.
 /// Where registers that the resident blocks leave a thread have room for it.
 bool asks_early(const KernelSpec& spec, const Layout& layout);
+/// Words that the joins of one pass take, at most, of each element of a vector.
+int most_joined_words(const KernelSpec& spec);
 /// Whether any pass stores element by element.
 bool writes_elements(const KernelSpec& spec);
 /// Whether there are several passes where nothing is held.

@@ -9,6 +9,7 @@
 #include "runtime/cuda/run_schedule.hpp"
 #include "runtime/cuda/schedule.hpp"
 #include "runtime/cuda/staying_rows.hpp"
+#include "runtime/cuda/tile_schedule.hpp"
 #include "runtime/kernel/own_maximum.hpp"
 #include "runtime/kernel/passes.hpp"
 #include "runtime/kernel/pressure.hpp"
@@ -125,9 +126,9 @@ std::vector<ScheduleGuess> row_alternatives(const KernelSpec& spec, const Layout
   Alternatives all(spec, layout, geometry, processors);
   if (spec.scans() || !environment("DAMO_CUDA_ROWS").empty()) return all.take();
   if (layout.ahead > 0) {
-    const std::size_t blocks = static_cast<std::size_t>(std::max(layout.residents, 1));
+    const std::size_t blocks = static_cast<std::size_t>(std::max(layout.residents, 1)), beside_rows = layout.beside > 0 ? tile_meeting_bytes(spec, layout) : shared_bytes_of_rows(spec, layout) + kSharedBesideRows;
     for (int ahead = 1; ahead <= kMostRowsAhead; ++ahead) {
-      if (blocks * (static_cast<std::size_t>(ahead) * ahead_bytes(spec, layout) + shared_bytes_of_rows(spec, layout) + kSharedBesideRows) <= processors.shared_bytes) all.add(with(layout, &Layout::ahead, ahead));
+      if (blocks * (static_cast<std::size_t>(ahead) * ahead_bytes(spec, layout) + beside_rows) <= processors.shared_bytes) all.add(with(layout, &Layout::ahead, ahead));
     }
   } else if (layout.rows_each > 0) {
     for (int rows : {layout.rows_each * 2, layout.rows_each / 2}) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/cuda/reducing_schedule.hpp"
 #include "runtime/cuda/reducing_vectors.hpp"
 #include "runtime/cuda/row_holders.hpp"
 #include "runtime/kernel/passes.hpp"
@@ -9,9 +10,6 @@
 namespace damo {
 namespace {
 
-constexpr std::size_t kMostArraysAhead = 2;                                             // of blocks that stay
-constexpr std::int64_t kRowsToStay = 8;                                                 // of each cluster: of fewer the last ones leave multiprocessors idle for too long
-constexpr int kMostAhead = 2;                                                           // rows
 constexpr std::int64_t kLeastSteady = 64;                                               // elements of a row, of which an array beside those that are read ahead has one: then its bytes are few, wherever they come from
 constexpr std::size_t kSharedOfHeldRows = 128 * 1024, kSharedOfHeldShorts = 96 * 1024;  // bytes of arrays which all rows share, which the first-level cache has for a block that holds its rows, and for one of rows of 16-bit floats
 constexpr int kBytesFetched = 8;                                                        // at least: smaller pieces of a row take more instructions to ask for than they spare
@@ -41,20 +39,22 @@ bool is_beside(const KernelSpec& spec, const Layout& layout, const Geometry& geo
 std::size_t ahead_bytes(const KernelSpec& spec, const Layout& layout) {
   int bytes = 0;
   for (int i : arrays_ahead(spec, layout)) bytes += spec.element_bytes(i);
-  return static_cast<std::size_t>(layout.lanes * layout.items * layout.vector * bytes);
+  return static_cast<std::size_t>(reducing_block(layout) * layout.items * layout.vector * bytes);
 }
 
 std::vector<int> arrays_ahead(const KernelSpec& spec, const Layout& layout) {
   std::vector<int> arrays;
+  const Passes passes(spec, [](int, const Passes&) { return true; });
   for (int i = 0; i < spec.input_count(); ++i) {
-    if (access_of(layout, i) == Access::kRow && lies_along_row(layout, i) && !spec.is_ordinals(i) && is_wanted(spec, i)) arrays.push_back(i);
+    const bool is_held = layout.beside > 0 ? !passes.is_read_late(i) : lies_along_row(layout, i);
+    if (is_held && access_of(layout, i) == Access::kRow && !spec.is_ordinals(i) && is_wanted(spec, i)) arrays.push_back(i);
   }
   return arrays;
 }
 
 std::vector<int> arrays_shared(const KernelSpec& spec, const Layout& layout) {
   std::vector<int> arrays;
-  if (layout.ahead == 0 || spec.joins_across() || layout.ends == Ends::kAnywhere) return arrays;
+  if (layout.ahead == 0 || layout.beside > 0 || spec.joins_across() || layout.ends == Ends::kAnywhere) return arrays;
   for (int i = 0; i < spec.input_count(); ++i) {
     if (access_of(layout, i) == Access::kEveryRow && lies_along_row(layout, i) && !spec.is_ordinals(i) && is_wanted(spec, i)) arrays.push_back(i);
   }

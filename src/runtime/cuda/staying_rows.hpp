@@ -17,13 +17,16 @@
 namespace damo {
 
 inline constexpr int kLineBytes = 128;                  ///< of the cache: a row of blocks that stay, where it begins anywhere, is read and written in whole ones
+inline constexpr std::size_t kMostArraysAhead = 2;      ///< of blocks that stay
+inline constexpr std::int64_t kRowsToStay = 8;          ///< of each cluster, or tiles: of fewer the last ones leave multiprocessors idle for too long
+inline constexpr int kMostAhead = 2;                    ///< rows, or tiles
 inline constexpr std::size_t kSharedOfMeetings = 2048;  ///< bytes, of what threads and blocks give each other, beside the rows ahead
 
 /// Of shared memory of a block that reads ahead: one row's part, as its threads read it.
 std::size_t ahead_bytes(const KernelSpec& spec, const Layout& layout);
 /// Whether rows of the array are one stretch of memory, whatever the number of reduced axes.
 inline bool lies_along_row(const Layout& layout, int parameter) { return layout.form == Form::kRows && (layout.reduced_rank == 1 || layout.is_unbroken(parameter)); }
-/// The inputs of which rows are read ahead: those that lie along a row.
+/// The inputs of which rows are read ahead: those that lie along a row, or of tiles along its neighbours, but for what the last pass alone reads.
 std::vector<int> arrays_ahead(const KernelSpec& spec, const Layout& layout);
 /// Inputs that all rows share, of a block that stays: its part of them, which is the same for each of its rows, lies in shared memory from the first row on. Rows that begin anywhere have no such part.
 std::vector<int> arrays_shared(const KernelSpec& spec, const Layout& layout);

