@@ -285,7 +285,7 @@ std::set<int> CudaReducingEmitter::sought_by(const Passes::Pass& pass) const {
 
 /// What a pass does with each element of the vector at `at`; without `sought`, of one in which no place is what sought_by() gives.
 void CudaReducingEmitter::emit_elements(const Passes::Pass& pass, bool sought) {
-  const std::string guard = rows() && layout_.ends == Ends::kAnywhere ? "if (" + inside("at + k >= begin", "at + k < end") + ") " : "";
+  const std::string guard = asks_elements() ? "if (" + inside("at + k >= begin", "at + k < end") + ") " : "";
   // What lies beside the row is computed too, and not joined: a branch an element costs more. A user's code, and a long loop, may go on for ever with what they were not meant for.
   const bool all = !spec_.has_users_code() && std::none_of(spec_.steps.begin(), spec_.steps.end(), is_called);
   const std::string joins = all ? guard : "";
@@ -310,7 +310,7 @@ void CudaReducingEmitter::emit_elements(const Passes::Pass& pass, bool sought) {
     line("          const " + value_type(steps_.dtype(value)) + " v" + number(value) + " = " + text + ";");
   }
   for (int value : pass.keeps) line("          keep" + number(value) + "[u][k] = v" + number(value) + ";");
-  for (int join : pass.joins) line("          " + joins + "m" + number(join) + "[k] = " + steps_.appended(join, "m" + number(join) + "[k]", names) + ";");
+  for (int join : pass.joins) emit_join(join, joins);
   for (int join : pass.across) line("          h" + number(join) + ".e[k] = " + steps_.appended(join, "h" + number(join) + ".e[k]", names) + ";");
   for (int output : pass.stores) line("          y" + number(output) + ".e[k] = " + steps_.stored(output, names) + ";");
   line("        }");
@@ -338,7 +338,7 @@ void CudaReducingEmitter::emit_store(int output) {
   const int i = spec_.input_count() + output;
   const bool anywhere = rows() && layout_.ends == Ends::kAnywhere;
   const std::string n = number(i), y = "y" + number(output), width = number(layout_.vector);
-  const std::string asks = anywhere ? "if (" + inside("at + k >= begin", "at + k < end") + ") " : "";
+  const std::string asks = asks_elements() ? "if (" + inside("at + k >= begin", "at + k < end") + ") " : "";
   const std::string elements = "#pragma unroll\n        for (int k = 0; k < " + width + "; ++k) " + asks + (spec_.is_guarded(output) ? "{ " : "") + "*(" + address(i, true) + ") = " + y + ".e[k];" + look(output, y + ".e[k]") + (spec_.is_guarded(output) ? " }" : "");
   if (!is_together(i)) {
     line(elements);
@@ -347,7 +347,7 @@ void CudaReducingEmitter::emit_store(int output) {
   const std::string whole = turns() ? address(i, false) + " - " + number(layout_.vector - 1) + ", turned(" + y + "));" : address(i, false) + ", " + y + ");";
   const std::string vector = (is_in_run(i) ? "put<" : "store<") + width + ">(" + whole + (spec_.is_guarded(output) ? look(output, y) : "");
   if (!anywhere) line("        " + vector);
-  else line("        if (whole" + n + " && " + inside("at >= begin", "at + " + width + " <= end") + ") { " + vector + " } else {\n" + elements + "\n        }");
+  else line("        if (whole" + n + (is_full_ ? "" : " && " + inside("at >= begin", "at + " + width + " <= end")) + ") { " + vector + " } else {\n" + elements + "\n        }");
 }
 
 /// A row's value into an output.
@@ -379,8 +379,24 @@ std::vector<int> CudaReducingEmitter::read_by(const Passes::Pass& pass, bool lat
   return inputs;
 }
 
+/// What a pass does with the vectors that a thread reads at a time, of which the first is at `tile`.
+void CudaReducingEmitter::emit_tile(const Passes::Pass& pass) {
+  const std::vector<int> inputs = read_by(pass, false);
+  const std::string at = "tile + u * " + number(step());
+  std::vector<int> moved = inputs;
+  for (int output : pass.stores) moved.push_back(spec_.input_count() + output);
+  emit_bases(moved, "tile");
+  declare_vectors(inputs);
+  emit_loads(inputs, at);
+  declare_groups(pass);
+  line("#pragma unroll\n      for (int u = 0; u < " + number(layout_.items) + "; ++u) {\n        const place at = " + at + ";");
+  if (is_guarded()) line("        if (!(" + inside("", "at < end") + ")) continue;");
+  emit_vector(pass);
+  line("      }");
+  emit_groups(pass);
+}
+
 void CudaReducingEmitter::emit_pass(const Passes::Pass& pass) {
-  const bool guarded = layout_.ends != Ends::kTiles;
   const std::string items = number(layout_.items), width = number(layout_.vector), along = rows() ? " * " + width : "";
   const auto fold = [&](const std::string& indent) {
     for (int join : pass.joins) {
@@ -400,7 +416,7 @@ void CudaReducingEmitter::emit_pass(const Passes::Pass& pass) {
     declare_vectors(late);
     for (int join : pass.joins) declare_accumulators("m", join, "    ");
     line("#pragma unroll\n      for (int u = 0; u < " + items + "; ++u) {\n        const place at = first + u * " + number(step()) + ";");
-    if (guarded) line("        if (!(" + inside("", "at < end") + ")) continue;");
+    if (is_guarded()) line("        if (!(" + inside("", "at < end") + ")) continue;");
     for (int i : late) emit_load(i);  // one after another: all at once would take as many registers as the row
     emit_vector(pass);
     line("      }");
@@ -413,17 +429,8 @@ void CudaReducingEmitter::emit_pass(const Passes::Pass& pass) {
   line("    const place stop = tiles + " + many + " < end ? tiles + " + many + " : end;");
   for (int join : pass.joins) declare_accumulators("m", join, "    ");
   line("    for (place tile = tiles + lane" + along + "; tile < stop; tile += " + tile + ") {");
-  const std::vector<int> inputs = read_by(pass, false);
-  const std::string at = "tile + u * " + number(step());
-  std::vector<int> moved = inputs;
-  for (int output : pass.stores) moved.push_back(spec_.input_count() + output);
-  emit_bases(moved, "tile");
-  declare_vectors(inputs);
-  emit_loads(inputs, at);
-  line("#pragma unroll\n      for (int u = 0; u < " + items + "; ++u) {\n        const place at = " + at + ";");
-  if (guarded) line("        if (!(" + inside("", "at < end") + ")) continue;");
-  emit_vector(pass);
-  line("      }\n    }");
+  emit_tiles(pass);
+  line("    }");
   fold("    ");
   line("  }");
 }

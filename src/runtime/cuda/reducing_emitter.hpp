@@ -18,6 +18,8 @@
 //   runs      (whole) neighbouring rows lie one behind the other in memory, so a warp's are one piece, which it moves through shared memory. A thread has
 //             whole ones of them, one after the other, and needs nothing from other threads.
 //
+//   groups    (else) joins append what a thread has read of a row at once, not vector by vector (reducing_groups.cpp).
+//
 // Of rows a vector is neighbours along the row; where rows begin anywhere (Ends), vectors lie where memory wants them, of blocks that stay in whole
 // lines of the cache a warp, and the first and the last of a row are read by element. Of columns a vector is neighbouring columns: a thread then has as many rows' values.
 // How many lanes and items there are, and why: reducing_schedule.hpp, run_schedule.hpp. Helpers of the text: reducing_text.hpp.
@@ -76,6 +78,13 @@ class CudaReducingEmitter {
   void emit_pass(const Passes::Pass& pass);
   void emit_elements(const Passes::Pass& pass, bool sought);
   void emit_vector(const Passes::Pass& pass);
+  void emit_tile(const Passes::Pass& pass);
+  void emit_tiles(const Passes::Pass& pass);
+  bool joins_groups(int join) const { return vectors_of_a_group(*spec_.step_of(join).join, layout_) > 1; }
+  static std::string group(int join, std::size_t input) { return "g" + number(join) + "_" + number(static_cast<std::int64_t>(input)); }
+  void declare_groups(const Passes::Pass& pass);
+  void emit_join(int join, const std::string& guard);
+  void emit_groups(const Passes::Pass& pass);
   void emit_store(int output);
   bool adds_floats(int join) const;
   bool is_over_count(int value) const;
@@ -137,6 +146,9 @@ class CudaReducingEmitter {
   bool is_in_run(int parameter) const { return access(parameter) == Access::kDense; }
   /// Of what points into an array, or counts in its place.
   std::string pointer_type(int parameter) const { return spec_.is_ordinals(parameter) ? "const Ordinals " : std::string(spec_.is_output(parameter) ? "" : "const ") + stored(parameter) + "* const "; }
+  /// Whether some vectors of the text at hand may not be the row's, or, where rows begin anywhere, some of their elements.
+  bool is_guarded() const { return layout_.ends != Ends::kTiles && !is_full_; }
+  bool asks_elements() const { return is_guarded() && rows() && layout_.ends == Ends::kAnywhere; }
   /// Whether each pass that wants the input reads it. A block that goes over many rows finds what they share in its cache.
   bool is_late(int input) const { return !is_kept(input) && !is_ahead(input) && !(is_steady(input) && asks_early_) && (passes_.is_read_late(input) || (!across_.empty() && access(input) == Access::kEveryRow)); }
   /// Whether a thread has what rows share in registers, from row to row.
@@ -208,6 +220,7 @@ class CudaReducingEmitter {
   bool backward_;              // a scan from the last element
   std::vector<int> across_;    // accumulators of joins across rows
   std::optional<OwnMaximum> own_;  // of blocks that meet once for two passes
+  bool is_full_ = false;           // all that the text at hand reads is the row's, and joins may take it as groups
   bool is_own_ = false;            // the text at hand has the block's own maximum, not the row's
   std::vector<int> ahead_;         // arrays of which blocks that stay read rows ahead
   std::vector<int> shared_;        // arrays that rows share, of which they have their part in shared memory

@@ -89,7 +89,7 @@ void CudaReducingEmitter::emit_load(int i) {
   const std::string n = number(i), x = "x" + n + "[u]", width = number(layout_.vector);
   const std::string vector = x + " = " + read_vector(i) + ";";
   const bool anywhere = rows() && layout_.ends == Ends::kAnywhere && moves(i);
-  const std::string elements = "#pragma unroll\n        for (int k = 0; k < " + width + "; ++k) " + (anywhere ? "if (" + inside("at + k >= begin", "at + k < end") + ") " : "") + x + ".e[k] = *(" + address(i, true) + ");";
+  const std::string elements = "#pragma unroll\n        for (int k = 0; k < " + width + "; ++k) " + (anywhere && !is_full_ ? "if (" + inside("at + k >= begin", "at + k < end") + ") " : "") + x + ".e[k] = *(" + address(i, true) + ");";
   if (is_steady(i)) {
     line("        " + x + " = *(" + address(i, false) + ");");
   } else if (!is_together(i) && !anywhere && is_looked_up_once(i)) {
@@ -98,7 +98,7 @@ void CudaReducingEmitter::emit_load(int i) {
     line("        const place " + q + " = along" + n + "(a, at), " + s + " = place(a.r" + n + "[" + number(layout_.reduced_rank - 1) + "]);");
     line("#pragma unroll\n        for (int k = 0; k < " + width + "; ++k) " + x + ".e[k] = *(r" + n + " + (" + q + " + k * " + s + "));");
   } else if (!is_together(i)) line(elements);
-  else if (anywhere) line("        if (whole" + n + " && " + inside("at >= begin", "at + " + width + " <= end") + ") " + vector + " else {\n" + elements + "\n        }");
+  else if (anywhere) line("        if (whole" + n + (is_full_ ? "" : " && " + inside("at >= begin", "at + " + width + " <= end")) + ") " + vector + " else {\n" + elements + "\n        }");
   else line("        " + vector);
 }
 
@@ -115,7 +115,7 @@ void CudaReducingEmitter::emit_loads(const std::vector<int>& inputs, const std::
     return;
   }
   const auto loop = [&](const auto& load) {
-    const bool guarded = layout_.ends != Ends::kTiles, is_short = std::any_of(inputs.begin(), inputs.end(), [this](int i) { return spec_.element_bytes(i) < 4; });
+    const bool guarded = is_guarded(), is_short = std::any_of(inputs.begin(), inputs.end(), [this](int i) { return spec_.element_bytes(i) < 4; });
     const bool clamped = guarded && is_short && !rows() && !layout_.whole;
     line("#pragma unroll\n      for (int u = 0; u < " + number(layout_.items) + "; ++u) {\n        const place " + (clamped ? "own_at = " + at + ", at = own_at < end ? own_at : end - 1;" : "at = " + at + ";"));
     if (guarded && !clamped) line("        if (!(" + inside("", "at < end") + ")) continue;");
@@ -125,7 +125,7 @@ void CudaReducingEmitter::emit_loads(const std::vector<int>& inputs, const std::
   std::string inner;
   const bool is_wanted = layout_.whole || layout_.lanes <= 32 || std::any_of(inputs.begin(), inputs.end(), [this](int i) { return spec_.element_bytes(i) < 4; });  // of longer rows of whole words two vectors are nothing
   for (int i : inputs) {
-    if (is_wanted && reaches(i)) inner += (inner.empty() ? "inner" : " && inner") + number(i);
+    if (is_wanted && reaches(i) && !is_full_) inner += (inner.empty() ? "inner" : " && inner") + number(i);
   }
   if (inner.empty()) {
     loop([this](int i) { emit_load(i); });

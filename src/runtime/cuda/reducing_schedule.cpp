@@ -1,6 +1,7 @@
 #include "runtime/cuda/reducing_schedule.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "runtime/cuda/reducing_vectors.hpp"
 #include "runtime/cuda/row_holders.hpp"
@@ -16,12 +17,13 @@
 namespace damo {
 namespace {
 
-constexpr int kDearOfShortColumns = 10;             // instructions of a join, with which 16-bit columns are bound by what is computed
 constexpr int kRowBytesInFlight = 128;             // of reads a thread: 256 threads have as much on their way as a multiprocessor needs
 constexpr int kElementsAnywhere = 32;                // a thread, at most, where rows begin anywhere: each is asked whether it lies in the row
 constexpr int kColumnBytesInFlight = 128, kColumnElements = 32;  // a thread, at most
 constexpr int kWordsHeld = 16;                                   // registers of a thread that hold a row's elements, where a block holds it so
 constexpr int kWordsOfLongestRows = 64;                          // where a cluster of kLanesAlone would not hold them else, and of kernels that write no elements
+constexpr int kOwnRegistersOfGroups = 28;                        // as kOwnRegisters, of a thread that joins what it reads at a time as a group
+constexpr int kBytesOfGroups = 48 * 1024;                        // of a multiprocessor whose threads do so, on their way
 constexpr int kMoreResidentThreads = 1536;      // where blocks of kLanesAlone hold no more than kWordsHeld
 constexpr int kFewerResidentThreads = 768;      // of 16-bit floats whose rows begin anywhere, or are held by warps
 constexpr int kOwnRegistersAnywhere = 16;       // as kOwnRegisters, of those: some are spilled, which costs less than a block fewer
@@ -152,6 +154,21 @@ bool hold_rows(const KernelSpec& spec, Layout& layout, const Geometry& geometry,
   return true;
 }
 
+/// Whether some join takes what a thread reads at a time as a group.
+bool takes_groups(const KernelSpec& spec) {
+  bool some = false;
+  each_accumulator(spec, [&](const Join& join) { some |= !join.append_group.empty(); });
+  return some;
+}
+
+/// Blocks that a multiprocessor is to have of threads that append groups: as many as registers leave room for, or as have enough on their way. Left to itself the compiler takes registers for a row's value, too, which is
+/// joined so seldom that it may be spilled, and for more of a group than it computes at a time. 0 where nothing is joined so, of rows that are not held.
+int residents_of_groups(const KernelSpec& spec, const Layout& layout) {
+  const int registers = kOwnRegistersOfGroups + layout.vector * (layout.items * words_of_place(spec, layout) + most_joined_words(spec));
+  const int bytes = layout.items * layout.vector * bytes_read(spec, layout) * reducing_block(layout);
+  return takes_groups(spec) && layout.items > 1 ? std::max({kRegisters / registers / reducing_block(layout), static_cast<int>(divide_up(kBytesOfGroups, bytes)), 1}) : 0;
+}
+
 /// Vectors of a thread at a time where nothing is held: for the bytes on their way, and so that the last time is as full as the others
 /// if that takes no less than half of them.
 int items_of_pass(const KernelSpec& spec, const Layout& layout, std::int64_t length) {
@@ -159,6 +176,8 @@ int items_of_pass(const KernelSpec& spec, const Layout& layout, std::int64_t len
   const int bytes = kRowBytesInFlight - (layout.lanes == kMostLanes ? 4 * words_of_members(spec, layout) : 0);  // that have registers beside what is joined
   const std::int64_t at_once = layout.ends == Ends::kAnywhere ? std::max(kElementsAnywhere / layout.vector, 1) : kMostItems;
   const int wanted = static_cast<int>(std::clamp<std::int64_t>(bytes / (bytes_read(spec, layout) * layout.vector), 1, std::min(most, at_once)));
+  // Sums of groups of a power of two, of which a whole number makes vectors_of_a_sum, err least.
+  if (takes_groups(spec)) return static_cast<int>(std::bit_floor(static_cast<unsigned>(wanted)));
   for (int items = wanted; items * 2 > wanted; --items) {
     if (length % (each * items) == 0) return items;
   }
@@ -258,6 +277,7 @@ Layout finish_layout(Layout layout) {
   if (layout.form == Form::kColumns && layout.vector > 1) layout.lanes = std::max(layout.lanes, kLanesOfFinish);
   layout.vector = 1;
   layout.beside = 0;
+  layout.residents = 0;
   return layout;
 }
 
@@ -305,8 +325,14 @@ Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& ge
       else if (length > 32 * layout.vector && !(length <= kOneWarpRow && many)) layout.lanes = lanes_of_pass(spec, layout, outputs, length, processors);
       if (asked.lanes > 0) layout.lanes = asked.lanes;
       layout.items = asked.items > 0 ? asked.items : items_of_pass(spec, layout, length);
+      // What is joined leaves so many lanes one vector each, which is no group and too little on its way.
+      if (is_free && layout.lanes == kMostLanes && layout.items == 1 && takes_groups(spec)) {
+        layout.lanes /= 2;
+        layout.items = items_of_pass(spec, layout, length);
+      }
     }
   }
+  if (!layout.whole) layout.residents = asked.residents > 0 ? asked.residents : residents_of_groups(spec, layout);
   const Work work = reducing_cuda_work(spec, layout, geometry, processors);
   layout.chunked = work.chunks > 1;
   const std::int64_t tile = tile_of(layout), slots = reducing_block(layout) / layout.lanes * (rows ? 1 : layout.vector);
@@ -323,13 +349,6 @@ static int cost_of_elements(const KernelSpec& spec) {
     if (spec.step_of(value).join ? spec.accumulates(value) : passes.is_element(value)) cost += spec.step_of(value).cost;
   }
   return cost;
-}
-
-/// Of what an element costs that is joined, the most.
-static int dearest_join(const KernelSpec& spec) {
-  int most = 0;
-  for (const Step& step : spec.steps) most = std::max(most, step.join ? step.cost : 0);
-  return most;
 }
 
 /// Whether a cluster holds rows in pieces, of whose time its meetings take so much that another reading takes less.
@@ -349,7 +368,7 @@ bool prefers_one_cuda_reading(const KernelSpec& spec, const KernelSpec& form, co
   const Layout layout = share_cuda_rows(spec, classify_reducing(geometry), geometry, processors);
   bool has_short = false;
   for (int i = 0; i < spec.input_count(); ++i) has_short |= access_of(layout, i) == Access::kRow && spec.element_bytes(i) == 2;
-  if (has_short && (layout.form == Form::kRows ? layout.ends == Ends::kAnywhere : dearest_join(form) > kDearOfShortColumns)) return false;
+  if (has_short && layout.form == Form::kRows && layout.ends == Ends::kAnywhere) return false;
   if (meets_over_pieces(layout) && count_passes(form) == 2) return true;
   return !layout.whole || prefers_cuda_passes(spec, geometry, processors) || (layout.cluster > 1 && joins_in_one_pass(form));
 }

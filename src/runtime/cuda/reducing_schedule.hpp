@@ -17,6 +17,8 @@
 // Joins across rows       blocks go over rows in turn and hold a value for each place of a row, in shared memory, or in registers where they read ahead (stay_across). Where that does not fit, or no block
 //                         holds a row, they are a kernel of their own (split_passes.hpp)
 // One reading less        of rows that are read again: means and variances (moments.hpp), maxima and sums of exponentials (exponential_sums.hpp) (prefers_one_cuda_reading)
+// Groups                  of rows that are not held joins that can (Join::append_group) take what a thread reads at a time at once, with as many blocks resident as have enough on their way, and half the lanes where they would have one
+//                         vector each
 // Chunks                  reductions of one pass hold nothing, and are cut into chunks, which a second launch joins, for 32 blocks a multiprocessor, or 8 or 4 of columns with which little is done
 //
 // DAMO_CUDA_ROWS=lanes,items,cluster,residents replaces what is not 0 in it, and leaves blocks that read ahead out where lanes, cluster or residents are given, and whole rows of
@@ -38,6 +40,9 @@ inline constexpr int kAcrossColumns = 8, kAcrossLanes = 32;  ///< of a block tha
 /// Vectors that a thread's partial value takes, of rows that are not held, before it is joined with others: the error of a sum grows slowly. As many whether a
 /// thread reads 1, 2, 4 or 8 of them at a time, so that this does not change what is added to what.
 constexpr int vectors_of_a_sum(const Layout& layout) { return 128 / layout.items * layout.items; }
+
+/// Vectors that a thread reads at a time, of rows that are not held, and appends to a join's partial value at once, where all of them are the row's (Join::append_group); 1: it appends one after the other.
+inline int vectors_of_a_group(const Join& join, const Layout& layout) { return layout.whole || join.append_group.empty() ? 1 : layout.items; }
 
 /// Threads of a block.
 int reducing_block(const Layout& layout);

@@ -9,7 +9,7 @@
 //   ahead       rows that blocks which stay have on their way
 //   rows_each   of runs of short rows: how many of them a thread goes through, one after the other
 //   items       of rows that are not held: vectors that a thread reads at a time. It joins them one after the other all the same, and begins a new partial value after as
-//               many (vectors_of_a_sum)
+//               many (vectors_of_a_sum). Not where a join takes what it reads at a time as a group (vectors_of_a_group), which is the order, too
 //
 // The model, in microseconds: what is the greater of
 //   memory        bytes of all arrays, and of chunks' values there and back, at kBytesOfANanosecond a multiprocessor (of an H200 32, of an H100 23, of an A100 13)
@@ -35,6 +35,7 @@ struct JoinOrder {
   bool pairs_warps = false;  ///< a block's warps are joined in pairs (blocks that stay), not one after the other
   bool own_maximum = false;  ///< exponentials are summed against each block's own maximum
   std::int64_t run = 0;      ///< vectors of a thread's partial value
+  int group = 1;             ///< vectors that some join appends to it at once
   std::int64_t chunk = 0, chunks = 1;  ///< of a row; of joins across rows the blocks that have each n-th row
 
   friend bool operator==(const JoinOrder&, const JoinOrder&) = default;

@@ -104,6 +104,11 @@ std::string join_functions(const Step& step, int value, int accumulator) {
   for (std::size_t i = 0; i < step.inputs.size(); ++i) arguments += (i > 0 ? ", x" : "x") + std::to_string(i);
   text += "DAMO_FUNCTION " + own + " append" + number + "(" + own + " a, " + parameters + ")";
   text += join.append.empty() ? body("reduce" + number + "(a, joined" + number + "(" + arguments + "))", false) : body(own + bracketed(join.append), true, join.before_append);
+  if (!join.append_group.empty()) {
+    std::string groups;
+    for (std::size_t i = 0; i < step.inputs.size(); ++i) groups += ", const " + value_type(step.input_as(i)) + " (*x" + std::to_string(i) + ")[N]";
+    text += "template <int K, int N> DAMO_FUNCTION void append_group" + number + "(" + own + "* a" + groups + ") {\n  typedef " + type + " T;\n  typedef " + own + " Joined;\n  " + join.append_group + "\n}\n";
+  }
   return text + post;
 }
 
@@ -171,16 +176,18 @@ bool StepPrinter::computes(int value) const {
 }
 
 std::string StepPrinter::arguments(int value, const Name& name) const {
-  const Step& step = spec_.step_of(value);
   std::string text;
-  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
-    const DType from = dtype(step.inputs[i]);
-    const std::string type = value_type(step.input_as(i)), given = value_text(step.inputs[i], name);
-    const std::string argument = value_type(from) == type ? given : converted(type, given);
-    const bool is_computed = computes(step.inputs[i]) && is_floating(from) && type == "float";
-    text += (i > 0 ? ", " : "") + (is_computed && orders(step) ? "math::of_any_sign(" + argument + ")" : argument);
-  }
+  for (std::size_t i = 0; i < spec_.step_of(value).inputs.size(); ++i) text += (i > 0 ? ", " : "") + argument(value, i, name);
   return text;
+}
+
+std::string StepPrinter::argument(int value, std::size_t i, const Name& name) const {
+  const Step& step = spec_.step_of(value);
+  const DType from = dtype(step.inputs[i]);
+  const std::string type = value_type(step.input_as(i)), given = value_text(step.inputs[i], name);
+  const std::string argument = value_type(from) == type ? given : converted(type, given);
+  const bool is_computed = computes(step.inputs[i]) && is_floating(from) && type == "float";
+  return is_computed && orders(step) ? "math::of_any_sign(" + argument + ")" : argument;
 }
 
 std::string StepPrinter::stored(int output, const Name& name) const {

@@ -27,7 +27,7 @@ class StepPrinter {
   explicit StepPrinter(const KernelSpec& spec);
 
   /// All functions, for a dialect that has defined DAMO_FUNCTION. Of an accumulator, by the number v of the first join that has it: Joined<v>, and
-  /// neutral<v>(), reduce<v>(a, b), joined<v>(x0, ...), append<v>(a, x0, ...). Of a join of value v: post<v>(a, n). A dialect defines the type `place`.
+  /// neutral<v>(), reduce<v>(a, b), joined<v>(x0, ...), append<v>(a, x0, ...), and where it has one append_group<v>(a, x0, ...) of arrays. Of a join of value v: post<v>(a, n). A dialect defines the type `place`.
   const std::string& functions() const { return functions_; }
   /// How the text at hand calls a value that is no constant.
   using Name = std::function<std::string(int value)>;
@@ -37,6 +37,8 @@ class StepPrinter {
   static std::string post(int join, const std::string& accumulator, const std::string& count) { return "post" + number(join) + "(" + accumulator + ", " + count + ")"; }
   /// A join's accumulator with one more element, which stands behind all that are in it.
   std::string appended(int join, const std::string& before, const Name& name) const;
+  /// What the function of a step, or of a join, is given for its input i.
+  std::string argument(int value, std::size_t i, const Name& name) const;
   /// How the text calls a value: a constant, a number or what name says.
   std::string value_text(int value, const Name& name) const;
   /// What an output stores.

@@ -69,7 +69,7 @@ Step joined_exponentials(const Step& sum, int value, const char* member) {
   step.inputs = {value};
   step.inputs_as.clear();
   step.code = "Joined{x0 < -" + greatest + " ? T(0) : x0 >= -" + greatest + " ? T(1) : x0, x0 > " + greatest + " ? " + greatest + " : x0 >= -" + greatest + " ? x0 : -" + greatest + "}";
-  step.cost = 16;
+  step.cost = 8;
   Join& join = *step.join;
   join.bytes = 2 * static_cast<int>(itemsize(step.compute));
   join.members = {{type, "sum"}, {type, "pivot"}};
@@ -77,6 +77,17 @@ Step joined_exponentials(const Step& sum, int value, const char* member) {
   join.before_append = "const T apart = x0 - a.pivot; const bool is_far = apart > T(4); const T power = math::exp_below_4(is_far ? -apart : apart); "
       "if (is_far) { a.sum = a.sum * power + T(1); a.pivot = x0 > " + greatest + " ? " + greatest + " : x0; } else { a.sum += power; }";
   join.append = "a";
+  join.append_group =
+      "#pragma unroll\n  for (int k = 0; k < K; ++k) {\n"
+      "    T most = x0[k][0];\n#pragma unroll\n    for (int n = 1; n < N; ++n) most = fmax(most, x0[k][n]);\n"
+      "    const T pivot = most - a[k].pivot > T(4) ? fmin(most, " +
+      greatest +
+      ") : a[k].pivot;\n"
+      "    T sum = math::exp_below_4(x0[k][0] - pivot);\n#pragma unroll\n    for (int n = 1; n < N; ++n) sum += math::exp_below_4(x0[k][n] - pivot);\n"
+      "    a[k] = Joined{a[k].sum * math::exp_below_4(a[k].pivot - pivot) + (most > " +
+      greatest +
+      " ? T(1) : sum), pivot};\n"
+      "  }";
   join.before = "const T apart = b.pivot - a.pivot; const bool is_above = apart > T(0); const T scale = exp(is_above ? -apart : apart);";
   join.reduce = "Joined{(is_above ? a.sum : b.sum) * scale + (is_above ? b.sum : a.sum), is_above ? b.pivot : a.pivot}";
   join.post = std::string("a.") + member;

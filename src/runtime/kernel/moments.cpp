@@ -1,6 +1,7 @@
 #include "runtime/kernel/moments.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -71,8 +72,9 @@ Step joined(Step step, int value, bool squares) {
   step.inputs = {value};
   step.inputs_as.clear();
   step.code = "Joined{1, x0, x0, 0, x0 - x0}";
-  step.cost = 8;
+  step.cost = 6;
   Join& join = *step.join;
+  const std::string greatest = type == "double" ? literal(Scalar(std::numeric_limits<double>::max())) : literal(Scalar(std::numeric_limits<float>::max()));
   const std::string over = join.post == kOverCount ? " / T(n)" : "";
   join.bytes = 5 * static_cast<int>(itemsize(step.compute));
   join.members = {{type, "count"}, {type, "sum"}, {type, "pivot"}, {type, "offset"}, {type, "m2"}};
@@ -83,6 +85,18 @@ Step joined(Step step, int value, bool squares) {
       "const T count = a.count + b.count, share = b.count * math::reciprocal_of_count(count), apart = (b.pivot - a.pivot) + (b.offset - a.offset); "
       "const T offset = a.offset + apart * share, pivot = a.pivot + offset, moved = pivot - a.pivot;";
   join.reduce = "a.count == 0 ? b : Joined{count, a.sum + b.sum, pivot, (a.pivot - (pivot - moved)) + (offset - moved), a.m2 + b.m2 + apart * (apart * (a.count * share))}";
+  join.append_group =
+      "const T before = a[0].count, count = before + T(N), share = T(N) * math::reciprocal_of_count(count), weight = before * share;\n"
+      "#pragma unroll\n  for (int k = 0; k < K; ++k) {\n"
+      "    T sum = x0[k][0];\n#pragma unroll\n    for (int n = 1; n < N; ++n) sum += x0[k][n];\n"
+      "    const T center = sum * (T(1) / T(N));\n"
+      "    T rest = x0[k][0] - center, squares = rest * rest;\n#pragma unroll\n    for (int n = 1; n < N; ++n) { const T apart = x0[k][n] - center; rest += apart; squares += apart * apart; }\n"
+      "    const T offset = rest * (T(1) / T(N)), inner = fmax(squares - fmin(rest * offset, " +
+      greatest +
+      "), T(0));\n"
+      "    const T pivot = before == 0 ? center : a[k].pivot, apart = (center - pivot) + (offset - a[k].offset);\n"
+      "    a[k] = Joined{count, a[k].sum + sum, pivot, a[k].offset + apart * share, a[k].m2 + inner + apart * (apart * weight)};\n"
+      "  }";
   join.post = (squares ? "(a.m2 + (a.offset - a.offset))" : "a.sum") + over;  // NaN of a center that an infinite last element moved, before any difference from it
   return step;
 }

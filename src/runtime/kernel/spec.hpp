@@ -45,6 +45,9 @@ struct Join {
   std::string reduce;       ///< of a and b; associative and commutative; of a prefix join associative, a being the earlier one
   std::string before_append;  ///< statements that stand before the expression `append`
   std::string append;       ///< of a and one element's x0, ..., which stands behind all that are in a; empty: reduce of a and what its code gives
+  /// Statements that append N elements to each of K accumulators at once, all of which have as many: to a[k] x0[k][0], ..., x0[k][N - 1], likewise x1, ... They bring the accumulator what appending one
+  /// after the other brings, but for its roundings. Empty: nothing is quicker than that. Not of prefix joins.
+  std::string append_group;
   std::string post;         ///< of a and n, the number of elements that were joined; empty: a
   Prefix prefix = Prefix::kNone;
   bool backward = false;    ///< of a prefix join: the last element is the first
@@ -82,7 +85,7 @@ struct Step {
 /// such step makes of an accumulator that has them all.
 inline bool accumulate_alike(const Step& a, const Step& b) {
   const auto same = [](const Join& x, const Join& y) {
-    return x.reduce == y.reduce && x.neutral == y.neutral && x.accumulator == y.accumulator && x.bytes == y.bytes && x.members == y.members && x.before == y.before && x.before_append == y.before_append && x.append == y.append &&
+    return x.reduce == y.reduce && x.neutral == y.neutral && x.accumulator == y.accumulator && x.bytes == y.bytes && x.members == y.members && x.before == y.before && x.before_append == y.before_append && x.append == y.append && x.append_group == y.append_group &&
            x.prefix == y.prefix && x.backward == y.backward && x.across == y.across;
   };
   return a.join && b.join && a.inputs == b.inputs && a.code == b.code && a.compute == b.compute && a.condition_first == b.condition_first && a.inputs_as == b.inputs_as && same(*a.join, *b.join);

@@ -91,6 +91,14 @@ TEST(RowAlternatives, AreOtherNumbersOfVectorsAtATimeWhereRowsAreNotHeld) {
   EXPECT_THAT(of(columns.alternatives(), &Layout::items), SizeIs(Gt(1u)));
 }
 
+TEST(RowAlternatives, AreNotOtherNumbersOfVectorsWhereTheyAreJoinedAsAGroup) {
+  KernelSpec spec = row_sum();
+  spec.steps[0].join->append_group = "for (int k = 0; k < K; ++k) for (int n = 0; n < N; ++n) a[k] += x0[k][n];";
+  const Rows rows(spec, {4096, 65536}, true), columns(spec, {16384, 8192}, true, 1);
+  EXPECT_THAT(rows.alternatives(), SizeIs(1)) << "they are the order";
+  EXPECT_THAT(columns.alternatives(), SizeIs(1));
+}
+
 TEST(RowAlternatives, AreOtherNumbersOfRowsOfAThreadWhereItHasWholeOnes) {
   const Rows rows(softmax_in_steps(), {1 << 24, 3});
   ASSERT_EQ(rows.layout.rows_each, 4);

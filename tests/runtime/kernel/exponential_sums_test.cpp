@@ -178,7 +178,7 @@ TEST_P(JoinedExponentialsOfRows, AreThoseOfFloat64) {
         if (std::isinf(exact.maxima[row])) continue;  // -inf alone
         worst = std::max(worst, std::abs(sums.sums[row] / exact.sums[row] - 1));
         ASSERT_NEAR(sums.sums[row] / exact.sums[row], 1, 2.5e-6) << what << ", " << count << " of " << length << (columns ? " columns" : " rows");
-        ASSERT_EQ(guarded.sums[row], sums.sums[row]) << what;
+        ASSERT_NEAR(guarded.sums[row] / exact.sums[row], 1, 2.5e-6) << what << ", guarded, which may be cut into other chunks";
       }
     }
   }

@@ -127,12 +127,13 @@ class JoinedMomentsOfRows : public JoinedRows {
     Values means, variances;
   };
   /// Of the form.
-  Moments found(const Array& x, bool columns) const {
+  Moments found(const Array& x, bool columns) const { return found(*with_joined_moments(x.dtype() == float64 ? of_dtype(float64, variance()) : variance()), x, columns); }
+  Moments found(const KernelSpec& form, const Array& x, bool columns) const {
     const DType dtype = x.dtype();
     Shape kept = x.shape();
     kept[columns ? 0 : 1] = 1;
     const Array mean = Array::empty(kept, dtype, device()), variance_of = Array::empty(kept, dtype, device());
-    run(*with_joined_moments(dtype == float64 ? of_dtype(float64, variance()) : variance()), x.shape(), columns ? 1u : 2u, {x, mean, variance_of});
+    run(form, x.shape(), columns ? 1u : 2u, {x, mean, variance_of});
     return {mean.to_doubles(), variance_of.to_doubles()};
   }
   /// In float64, or beyond it.
@@ -174,6 +175,39 @@ TEST_P(JoinedMomentsOfRows, AreThoseOfFloat64) {
         ASSERT_NEAR(moments.means[row], exact.means[row], 3e-6 * size) << what << ", " << count << " of " << length << (columns ? " columns" : " rows");
         ASSERT_NEAR(moments.variances[row], exact.variances[row], 5e-6 * exact.variances[row]) << what << ", " << count << " of " << length << (columns ? " columns" : " rows");
       }
+    }
+  }
+}
+
+/// The form without Join::append_group.
+KernelSpec one_by_one(KernelSpec form) {
+  for (Step& step : form.steps) {
+    if (step.join) step.join->append_group.clear();
+  }
+  return form;
+}
+
+TEST_P(JoinedMomentsOfRows, OfGroupsAreAsGoodAsOfElementsOneByOne) {
+  const std::vector<std::pair<const char*, Fill>> fills = {
+      {"10,000 and 1e-3 beside it", [](std::int64_t row, std::int64_t at, std::int64_t) { return 1e4 + 1e-3 * normal(row, at); }},
+      {"an outlier first", [](std::int64_t row, std::int64_t at, std::int64_t) { return at == 0 ? 1e6 : normal(row, at); }},
+      {"an outlier first in each group", [](std::int64_t row, std::int64_t at, std::int64_t) { return (at / 8) % 8 == 0 ? 1e4 + normal(row, at) : normal(row, at); }},
+      {"sorted", [](std::int64_t row, std::int64_t at, std::int64_t length) { return 1e3 + static_cast<double>(at) / static_cast<double>(length) + 1e-3 * normal(row, at); }},
+      {"falling by powers", [](std::int64_t row, std::int64_t at, std::int64_t) { return std::exp2(20 - static_cast<double>(at % 40)) * (1 + 0.1 * normal(row, at)); }},
+      {"alternating", [](std::int64_t row, std::int64_t at, std::int64_t) { return (at % 2 == 0 ? 1e3 : -1e3) + normal(row, at); }},
+      {"alternating by tiles", [](std::int64_t row, std::int64_t at, std::int64_t) { return (at / 64 % 2 == 0 ? 1e3 : -1e3) + normal(row, at); }},
+      {"a long stretch of equal ones", [](std::int64_t row, std::int64_t at, std::int64_t length) { return 1234.567 + (at > length / 2 ? 1e-2 * normal(row, at) : 0); }}};
+  const KernelSpec form = *with_joined_moments(variance()), plain = one_by_one(form);
+  for (const auto& [what, fill] : fills) {
+    for (const auto& [count, length, columns] : {Given{3, 20000, false}, Given{2, 70001, false}, Given{8, 5003, true}, Given{64, 4096, true}}) {
+      const Array x = rows(fill, count, length, columns);
+      const Moments exact = expected(x, columns), moments = found(form, x, columns), others = found(plain, x, columns);
+      double error = 0, other = 0;
+      for (std::size_t row = 0; row < exact.variances.size(); ++row) {
+        error = std::max(error, std::abs(moments.variances[row] / exact.variances[row] - 1));
+        other = std::max(other, std::abs(others.variances[row] / exact.variances[row] - 1));
+      }
+      EXPECT_LE(error, std::max(other, 5e-7)) << what << ", " << count << " of " << length << (columns ? " columns" : " rows");
     }
   }
 }
