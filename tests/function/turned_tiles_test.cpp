@@ -52,7 +52,7 @@ class Sum {
 };
 
 TEST_P(TurnedTiles, HoldWhateverLiesAcross) {
-  for (const auto& [turned, others] : {std::pair{bfloat16, bfloat16}, {float16, float32}, {uint8, bfloat16}, {float32, int16}}) {
+  for (const auto& [turned, others] : {std::pair{bfloat16, bfloat16}, {float16, float32}, {uint8, bfloat16}, {float32, int16}, {float32, float32}}) {
     const Sum sum(turned, others, device());
     for (const auto& [pictures, inner, other] : {std::tuple<std::int64_t, std::int64_t, std::int64_t>{2, 64, 64}, {1, 130, 66}, {3, 34, 258}, {1, 65, 70}, {2, 70, 33}, {1, 200, 18}, {1, 16, 100}}) {
       const std::string what = std::string(name(turned)) + " and " + std::string(name(others)) + " of " + std::to_string(inner) + " x " + std::to_string(other);

@@ -23,6 +23,7 @@ constexpr int kColumnBytesInFlight = 128, kColumnElements = 32;  // a thread, at
 constexpr int kWordsHeld = 16;                                   // registers of a thread that hold a row's elements, where a block holds it so
 constexpr int kWordsOfLongestRows = 64;                          // where a cluster of kLanesAlone would not hold them else, and of kernels that write no elements
 constexpr int kOwnRegistersOfGroups = 28;                        // as kOwnRegisters, of a thread that joins what it reads at a time as a group
+constexpr int kBlocksOfGroupsOfRows = 2;                         // of each multiprocessor: with a third what a row's threads spill is read in their loop
 constexpr int kBytesOfGroups = 48 * 1024;                        // of a multiprocessor whose threads do so, on their way
 constexpr int kMoreResidentThreads = 1536;      // where blocks of kLanesAlone hold no more than kWordsHeld
 constexpr int kFewerResidentThreads = 768;      // of 16-bit floats whose rows begin anywhere, or are held by warps
@@ -166,7 +167,9 @@ bool takes_groups(const KernelSpec& spec) {
 int residents_of_groups(const KernelSpec& spec, const Layout& layout) {
   const int registers = kOwnRegistersOfGroups + layout.vector * (layout.items * words_of_place(spec, layout) + most_joined_words(spec));
   const int bytes = layout.items * layout.vector * bytes_read(spec, layout) * reducing_block(layout);
-  return takes_groups(spec) && layout.items > 1 ? std::max({kRegisters / registers / reducing_block(layout), static_cast<int>(divide_up(kBytesOfGroups, bytes)), 1}) : 0;
+  if (!takes_groups(spec) || layout.items == 1) return 0;
+  const int residents = std::max({kRegisters / registers / reducing_block(layout), static_cast<int>(divide_up(kBytesOfGroups, bytes)), 1});
+  return layout.form == Form::kRows ? std::min(residents, kBlocksOfGroupsOfRows) : residents;
 }
 
 /// Vectors of a thread at a time where nothing is held: for the bytes on their way, and so that the last time is as full as the others

@@ -25,7 +25,8 @@ constexpr int kCostOfNumber = 4;
 constexpr int kPartCost = 32;        // ptxas looks at least so far ahead
 constexpr int kCostOfThread = 8192;  // of all its elements: 64 to 128 KB of code, which the caches of instructions hold
 
-constexpr int kTileVector = 2;       // elements of less than a word that a thread of a tile moves together
+constexpr int kTileVector = 2;       // elements that a thread of a tile moves together
+constexpr int kWidestInTiles = 4;    // bytes of an element of the narrowest array that is moved so
 constexpr int kMostRegisters = 255;  // of a thread
 
 /// Whether the values that a thread holds at once lie in registers: as many as its block leaves it, those of all elements that it takes at once.
@@ -151,7 +152,7 @@ int tile_vector(const KernelSpec& spec, const Layout& layout, const Geometry& ge
   if (layout.tile_axis < 0 || layout.tile_inner + layout.tile_other > 0) return 1;
   const auto is_whole = [](std::int64_t places) { return places % kTileVector == 0; };
   if (!is_whole(geometry.extents[-1]) || !is_whole(geometry.extents[layout.tile_axis])) return 1;
-  int narrowest = 4;
+  int narrowest = kVectorBytes;
   for (int i = 0; i < spec.parameter_count(); ++i) {
     const Access access = layout.access[static_cast<std::size_t>(i)];
     if (is_scalar(access) || spec.is_ordinals(i)) continue;
@@ -162,7 +163,7 @@ int tile_vector(const KernelSpec& spec, const Layout& layout, const Geometry& ge
       if (axis != along && !is_whole(geometry.strides[static_cast<std::size_t>(i)][axis])) return 1;
     }
   }
-  return narrowest < 4 || getenv("DAMO_TILE2") ? kTileVector : 1;
+  return narrowest <= kWidestInTiles ? kTileVector : 1;
 }
 
 }  // namespace damo

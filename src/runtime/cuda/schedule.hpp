@@ -35,7 +35,7 @@ struct CudaTile {
 inline constexpr int kCudaTilings = 6;  ///< Layout::tiling: 1 to so many
 
 CudaTile cuda_tile(const KernelSpec& spec, const Layout& layout);
-/// Neighbours that a thread of a tile moves together, of arrays that are turned and of the others (Layout::vector): more than one where an array has elements of less than a word, each of which would take an access,
+/// Neighbours that a thread of a tile moves together, of arrays that are turned and of the others (Layout::vector): more than one where some array has elements of a word or less, each of which would take an access,
 /// and where all that is moved so begins, with each row, at a multiple of them. Of few places along an axis: one.
 int tile_vector(const KernelSpec& spec, const Layout& layout, const Geometry& geometry);
 

@@ -77,7 +77,8 @@ constexpr Stayers kStayersOfColumns[] = {{1024, 32, 2 * kLineBytes, 1}, {1024, 3
 
 std::span<const Stayers> stayers_of(const KernelSpec& spec, const Layout& tile) {
   if (is_in_parts(tile)) return kStayersInParts;
-  if (bytes_read(spec, tile) < 4) return kStayersOfShorts;
+  const std::vector<int> arrays = arrays_ahead(spec, tile);
+  if (std::all_of(arrays.begin(), arrays.end(), [&](int i) { return spec.element_bytes(i) < 4; })) return kStayersOfShorts;
   return tile.form == Form::kRows ? std::span<const Stayers>(kStayersOfPieces) : kStayersOfColumns;
 }
 

@@ -7,6 +7,7 @@ namespace damo {
 namespace {
 
 constexpr int kAccessBytes = 16;  // the widest of a thread
+constexpr int kAccessesOfShorts = 2;  // of elements of less than a word: to find where a piece begins takes as long, whatever it holds
 
 bool is_power_of_two(int count) { return std::has_single_bit(static_cast<unsigned>(count)); }
 
@@ -59,7 +60,8 @@ Layout mark_interleaved(const KernelSpec& spec, Layout layout, const Geometry& g
 int interleaved_vector(const KernelSpec& spec, const Layout& layout) {
   int least = 0;
   for (const Interleaved& piece : interleaved_of(spec, layout)) {
-    const int vector = std::max(kAccessBytes / piece.item_bytes / (is_power_of_two(piece.count()) ? piece.count() : 1), 1);
+    const int accesses = piece.item_bytes < 4 ? kAccessesOfShorts : 1;
+    const int vector = std::max(kAccessBytes / piece.item_bytes * accesses / (is_power_of_two(piece.count()) ? piece.count() : accesses), 1);
     least = least == 0 ? vector : std::min(least, vector);
   }
   return least;

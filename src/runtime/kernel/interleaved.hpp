@@ -33,7 +33,7 @@ std::vector<Interleaved> interleaved_of(const KernelSpec& spec, const Layout& la
 
 /// Of what classify() gave: strided arrays that meet the condition become Access::kInterleaved.
 Layout mark_interleaved(const KernelSpec& spec, Layout layout, const Geometry& geometry);
-/// Neighbours of each array with which a thread has 16 bytes of the narrowest piece, or whole accesses of 16 bytes of three arrays; 0: nothing is interleaved.
+/// Neighbours of each array with which a thread has 16 bytes of the narrowest piece, 32 of elements of less than a word, or whole accesses of 16 bytes of three arrays; 0: nothing is interleaved.
 int interleaved_vector(const KernelSpec& spec, const Layout& layout);
 /// Whether vectors of so many neighbours begin where an access to their piece is aligned, if the piece does.
 bool begin_aligned(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, int vector);
