@@ -141,9 +141,10 @@ void CudaEmitter::emit_loads() {
 
 void CudaEmitter::emit_stores() {
   const std::string n = number(schedule_.vector);
-  const bool strided = keeps_coordinates();
+  const bool strided = has_strided_outputs();
   line("    if (a.fast && at + " + n + " <= a.n) {");
-  for (int axis = 0; strided && axis < layout_.rank; ++axis) line("      const index c" + number(axis) + " = kept" + number(axis) + "[u];");
+  for (int axis = 0; keeps_coordinates() && axis < layout_.rank; ++axis) line("      const index c" + number(axis) + " = kept" + number(axis) + "[u];");
+  if (strided && !keeps_coordinates()) emit_coordinates("      ", "at");
   for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) {
     const Interleaved* piece = piece_of(i);
     if (piece && piece->parameters[0] == i) emit_piece_store(*piece);
@@ -186,7 +187,7 @@ std::string CudaEmitter::offset(int i, bool with_last) const {
 /// Of an array that is taken: where the slice at hand lies in it, of which what follows is a place.
 std::string CudaEmitter::slice(int i) const { return layout_.is_taken(i) ? slice_offset(i, layout_.rank - 1, "offset") + " + " : ""; }
 
-bool CudaEmitter::keeps_coordinates() const {
+bool CudaEmitter::has_strided_outputs() const {
   for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) {
     if (has_strides(access(i))) return true;
   }

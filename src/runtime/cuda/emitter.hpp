@@ -58,8 +58,9 @@ class CudaEmitter {
   bool is_counted(int i) const { return spec_.is_ordinals(i) && access(i) == Access::kDense; }
   /// The number of the block among those of its launch, or of its member.
   std::string block() const { return layout_.joined ? "block" : "blockIdx.x"; }
-  /// Outputs need them again: of whole vectors they are kept from the reading on, since each division takes some instructions.
-  bool keeps_coordinates() const;
+  bool has_strided_outputs() const;
+  /// From the reading of a vector to its writing: divisions of three axes or more take longer than a register each; of two axes there is one.
+  bool keeps_coordinates() const { return layout_.rank > 2 && has_strided_outputs(); }
   std::string pointer(int i) const { return "a.p" + std::to_string(i); }
   /// Looks at what output i stores, if it is guarded.
   std::string look(int i, const std::string& stored) const { return cuda_look(spec_, i - spec_.input_count(), stored); }
