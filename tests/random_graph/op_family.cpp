@@ -6,8 +6,8 @@ namespace damo::testing {
 
 const std::vector<const OpFamily*>& op_families() {
   static const std::vector<const OpFamily*> all = {&sorting_family, &indexing_family, &shapes_family, &windows_family, &products_family, &norms_family, &loops_family,
-                                              &draws_family, &factors_family, &fourier_family, &users_family, &statistics_family, &creation_family, &matrices_family,
-                                              &signals_family, &attention_family, &derivatives_family, &spaces_family};
+                                                   &draws_family, &factors_family, &fourier_family, &users_family, &statistics_family, &creation_family, &matrices_family,
+                                                   &signals_family, &attention_family, &derivatives_family, &spaces_family};
   return all;
 }
 

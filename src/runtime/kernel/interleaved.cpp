@@ -6,7 +6,7 @@
 namespace damo {
 namespace {
 
-constexpr int kAccessBytes = 16;  // the widest of a thread
+constexpr int kAccessBytes = 16;      // the widest of a thread
 constexpr int kAccessesOfShorts = 2;  // of elements of less than a word: to find where a piece begins takes as long, whatever it holds
 
 bool is_power_of_two(int count) { return std::has_single_bit(static_cast<unsigned>(count)); }
