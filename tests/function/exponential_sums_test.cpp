@@ -74,6 +74,21 @@ TEST_P(ExponentialSums, OfWhatHasInfinitiesAreThoseOfTwoPasses) {
   }
 }
 
+/// Wherever both stand, in what a thread reads at a time or not.
+TEST_P(ExponentialSums, OfWhatHasInfinityAndNanAreNan) {
+  constexpr std::int64_t kRows = 5003, kColumns = 300;
+  Values values(kRows * kColumns, 0.5);
+  for (std::int64_t column = 0; column < kColumns; ++column) {
+    const std::int64_t row = column * 7 % 512;
+    values[static_cast<std::size_t>(row * kColumns + column)] = column % 2 == 0 ? std::numeric_limits<double>::infinity() : std::nan("");
+    values[static_cast<std::size_t>((row + 1 + column) * kColumns + column)] = column % 2 == 0 ? std::nan("") : std::numeric_limits<double>::infinity();
+  }
+  const Array x = astype(Array::from(values, {kRows, kColumns}, device()), float32);
+  const Variable given = input({float32, {kRows, kColumns}}, "x"), greatest = max(given, 0, true), center = where(isfinite(greatest), greatest, 0.0);
+  const Values sums = Array(function({given}, {sum(exp(given - center), 0)}, {.device = device()})(x)).to_doubles();
+  for (std::size_t column = 0; column < sums.size(); ++column) ASSERT_TRUE(std::isnan(sums[column])) << column << ": " << sums[column];
+}
+
 TEST_P(ExponentialSums, OfSixteenBitsAreAccumulatedInFloat32) {
   for (DType dtype : {float16, bfloat16}) {
     const Array x = astype(elements({3, 400008}, 3.0), dtype);

@@ -86,7 +86,7 @@ Step joined_exponentials(const Step& sum, int value, const char* member) {
       "    T sum = math::exp_below_4(x0[k][0] - pivot);\n#pragma unroll\n    for (int n = 1; n < N; ++n) sum += math::exp_below_4(x0[k][n] - pivot);\n"
       "    a[k] = Joined{a[k].sum * math::exp_below_4(a[k].pivot - pivot) + (most > " +
       greatest +
-      " ? T(1) : sum), pivot};\n"
+      " && sum == sum ? T(1) : sum), pivot};\n"
       "  }";
   join.before = "const T apart = b.pivot - a.pivot; const bool is_above = apart > T(0); const T scale = exp(is_above ? -apart : apart);";
   join.reduce = "Joined{(is_above ? a.sum : b.sum) * scale + (is_above ? b.sum : a.sum), is_above ? b.pivot : a.pivot}";

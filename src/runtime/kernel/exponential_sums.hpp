@@ -16,7 +16,7 @@
 // before that happens again elements must be 4 higher still, in a group as one by one, and what was there counts for e^-4 of the first of them. So s is within about 20 eps, where two passes are within 4 and the rounding of v - m
 // (the tests' rows, slowly and quickly rising ones among them: 1e-6 of float64 at most). With the maximum itself as the pivot each element of a rising row would bring the error of another product.
 //
-// Infinities and NaN: a pivot is finite, between the least and the greatest float. An element of -inf adds exp(-inf) = 0, +inf moves the pivot to the greatest float and makes the sum 1 (a group that has it adds 1), NaN makes the sum, or the maximum c, NaN. In the
+// Infinities and NaN: a pivot is finite, between the least and the greatest float. An element of -inf adds exp(-inf) = 0, +inf moves the pivot to the greatest float and makes the sum 1 (a group that has it and no NaN adds 1), NaN makes the sum, or the maximum c, NaN. In the
 // end c - c, which is NaN of an infinite c, is added: rows that have +inf, and those of -inf alone, whose c is m give NaN, as inf - inf does in two passes. With a number for c a row of -inf gives 0 and one with +inf gives
 // infinity, likewise. A row without elements has no maximum (max refuses it), or with a number for c the sum 0 as in two passes.
 //
