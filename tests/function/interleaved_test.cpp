@@ -128,6 +128,32 @@ TEST_P(InterleavedArrays, ArraysOfNoPieceAreReadWhereTheyLie) {
   }
 }
 
+/// A text for arrays that lie otherwise is that of these arrays, whatever was compiled before.
+TEST_P(InterleavedArrays, LayoutsComeInAnyOrder) {
+  const Array base = few({40, 200}, float32, device(), 10), other = few({40, 640}, float32, device(), 11);
+  const auto columns = [](const Array& of, std::int64_t first, std::int64_t step) { return of.slice({{0, 32}, {first, first + 64 * step, step}}); };
+  const std::vector<std::pair<Array, Array>> cases = {
+      {columns(other, 0, 5), columns(base, 3, 1)},  // rows of odd strides
+      {columns(base, 1, 2), columns(base, 2, 2)},   // a piece that begins one element late
+      {columns(base, 0, 2), columns(base, 1, 2)},
+      {columns(base, 5, 1), columns(base, 7, 1)},
+      {few({32, 65}, float32, device(), 12).slice({{}, {1, {}}}), columns(other, 1, 5)},
+      {few({1, 2049}, float32, device(), 13).slice({{}, {1, {}}}).reshape({32, 64}), few({32, 64}, float32, device(), 14)},  // dense, not aligned
+  };
+  for (std::size_t first = 0; first < cases.size(); ++first) {
+    const Variable a = input({float32, {kUnknown, kUnknown}}, "a"), b = input({float32, {kUnknown, kUnknown}}, "b");
+    const Function f = function({a, b}, {stack({a * 2.0 + b, a - b}, 2)}, {.device = device()});
+    for (std::size_t step = 0; step < 2 * cases.size(); ++step) {
+      const auto& [x, y] = cases[(first + step * (first + 1)) % cases.size()];
+      const std::vector<double> xs = x.to_doubles(), ys = y.to_doubles(), found = Array(f(x, y)).to_doubles();
+      for (std::size_t k = 0; k < xs.size(); ++k) {
+        ASSERT_EQ(found[2 * k], xs[k] * 2 + ys[k]) << "from case " << first << ", step " << step << ", element " << k;
+        ASSERT_EQ(found[2 * k + 1], xs[k] - ys[k]) << "from case " << first << ", step " << step << ", element " << k;
+      }
+    }
+  }
+}
+
 TEST_P(InterleavedArrays, PartsOfArraysAreWrittenWhereTheyLie) {
   Array piece = few({16, 128}, float32, device(), 9);
   const std::vector<double> before = piece.to_doubles();

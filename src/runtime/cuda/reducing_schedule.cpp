@@ -168,7 +168,7 @@ int residents_of_groups(const KernelSpec& spec, const Layout& layout) {
   const int registers = kOwnRegistersOfGroups + layout.vector * (layout.items * words_of_place(spec, layout) + most_joined_words(spec));
   const int bytes = layout.items * layout.vector * bytes_read(spec, layout) * reducing_block(layout);
   if (!takes_groups(spec) || layout.items == 1) return 0;
-  const int residents = std::max({kRegisters / registers / reducing_block(layout), static_cast<int>(divide_up(kBytesOfGroups, bytes)), 1});
+  const int wanted = std::max({kRegisters / registers / reducing_block(layout), static_cast<int>(divide_up(kBytesOfGroups, bytes)), 1}), residents = std::min(wanted, kThreadsOfAMultiprocessor / reducing_block(layout));
   return layout.form == Form::kRows ? std::min(residents, kBlocksOfGroupsOfRows) : residents;
 }
 

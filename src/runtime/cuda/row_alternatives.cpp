@@ -22,7 +22,7 @@ constexpr double kBytesOfANanosecond = 24;        // of a multiprocessor
 constexpr double kBytesOnTheirWay = 48 * 1024;    // of a multiprocessor, at least
 constexpr double kNanosecondsOfACycle = 0.6;
 constexpr double kLaunch = 2;  // microseconds
-constexpr int kThreadsOfAMultiprocessor = 2048, kMostResidents = 32;
+constexpr int kMostResidents = 32;
 constexpr int kMostRowsAhead = 3;
 constexpr int kMostRowsOfAThread = 16, kBlocksOfShared = 4;  // of runs of short rows, and of their blocks that are to be resident
 constexpr std::size_t kSharedBesideRows = 4 * 1024;  // of a block that reads ahead: what its threads and blocks give each other

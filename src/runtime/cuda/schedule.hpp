@@ -7,6 +7,7 @@ namespace damo {
 
 inline constexpr int kVectorBytes = 16;   ///< the widest access of a thread
 inline constexpr int kRegisters = 65536;  ///< of a multiprocessor, for the threads of its blocks
+inline constexpr int kThreadsOfAMultiprocessor = 2048;
 /// Of a thread, for addresses, coordinates and what a step needs within itself.
 inline constexpr int kOwnRegisters = 24;
 

@@ -81,6 +81,11 @@ const SpecKernel::Variant* SpecKernel::find(const Layout& layout, std::int64_t c
   return serving;
 }
 
+const SpecKernel::Variant& SpecKernel::exact_variant(const Layout& layout) {
+  if (!has(layout)) add(layout, backend_.cache().get(request(layout)));
+  return *find(layout, 0);
+}
+
 const SpecKernel::Variant& SpecKernel::variant(const Layout& layout, std::int64_t count) {
   if (const Variant* found = find(layout, count)) return *found;
   log(LogLevel::kDebug, "compiling " + entry_name(spec_) + " for a new layout: " + to_string(layout));
@@ -237,7 +242,7 @@ const std::vector<BoundKernel::Launch>& BoundKernel::unaligned_launches() {
   if (!unaligned_.empty()) return unaligned_;
   const std::optional<Layout> layout = kernel_->backend().dialect().unaligned(variant_->layout);
   if (!layout) return launches_;
-  const SpecKernel::Variant& other = kernel_->variant(*layout, 0);
+  const SpecKernel::Variant& other = kernel_->exact_variant(*layout);
   for (const Launch& launch : launches_) {
     const auto same = std::find_if(variant_->kernels.begin(), variant_->kernels.end(), [&](const auto& kernel) { return kernel.get() == launch.code; });
     const LoadedKernel& code = *other.kernels[static_cast<std::size_t>(same - variant_->kernels.begin())];

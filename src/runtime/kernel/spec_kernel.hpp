@@ -72,6 +72,8 @@ class SpecKernel {
 
   /// Compiled code that serves the layout for count elements, compiling if there is none.
   const Variant& variant(const Layout& layout, std::int64_t count);
+  /// The code of this layout and no other, whose argument block has other fields: of a launch with the block of another text for the same arrays.
+  const Variant& exact_variant(const Layout& layout);
   /// Every variant, for explain().
   std::vector<const Variant*> variants() const;
   std::string source(const Layout& layout) const;
