@@ -80,7 +80,7 @@ struct Seen {
 const Seen& seen() {
   static const Seen all = [] {
     Seen seen;
-    for (std::uint64_t seed = 0; seed < 5000; ++seed) {
+    for (std::uint64_t seed = 0; seed < 8000; ++seed) {
       const GraphSpec graph = random_graph(seed);
       for (const ValueType& value : graph.types()) seen.dtypes.insert(value.dtype), seen.ranks.insert(value.dims.size());
       for (const NodeSpec& node : graph.nodes) {
