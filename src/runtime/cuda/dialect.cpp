@@ -36,7 +36,8 @@ class CudaDialect final : public Dialect {
       return layout;
     }
     Layout interleaved = mark_interleaved(spec, layout, geometry);
-    return begin_aligned(spec, interleaved, geometry, cuda_schedule(spec, interleaved).vector) ? interleaved : layout;
+    const bool serves = interleaved != layout && begin_aligned(spec, interleaved, geometry, cuda_schedule(spec, interleaved).vector);
+    return serves ? interleaved : layout;
   }
 
   bool prefers_passes(const KernelSpec& spec, const Geometry& geometry, const Processors& processors) const override {

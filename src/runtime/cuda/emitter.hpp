@@ -35,7 +35,7 @@ class CudaEmitter {
   void emit_coordinates(const std::string& indent, const std::string& position);
   void emit_tile_position();  // of tiles: tile_emitter.cpp
   void emit_tile_schedule();
-  int tile_vector() const { return layout_.aligned ? layout_.vector : 1; }
+  int square_edge() const { return layout_.aligned ? layout_.vector : 1; }  // of what a thread of a tile turns at a time
   void emit_flat_tile();  // of few places along one axis: flat_emitter.cpp
   void emit_flat_reads();
   void emit_flat_run();

@@ -1,9 +1,11 @@
 // How a generated kernel moves arrays that lie interleaved (kernel/interleaved.hpp): a thread's neighbours of all of them as one piece of memory, in accesses of up to 16 bytes.
+// See tests/function/interleaved_test.cpp.
 #include "runtime/cuda/emitter.hpp"
 
 #include <algorithm>
 
 namespace damo {
+
 const Interleaved* CudaEmitter::piece_of(int parameter) const {
   if (!layout_.aligned || access(parameter) != Access::kInterleaved) return nullptr;
   for (const Interleaved& piece : pieces_) {
@@ -36,8 +38,8 @@ std::string CudaEmitter::piece_element(const Interleaved& piece, int place) cons
 }
 
 void CudaEmitter::emit_piece_load(const Interleaved& piece) {
-  const int bytes = piece.access_bytes(schedule_.vector), accesses = piece.count() * schedule_.vector * piece.item_bytes / bytes;
-  const std::string elements = number(bytes / piece.item_bytes);
+  const int accesses = piece.accesses(schedule_.vector);
+  const std::string elements = number(piece.access_bytes(schedule_.vector) / piece.item_bytes);
   line("      {");
   line("        Vec<" + stored(piece.parameters[0]) + ", " + elements + "> all[" + number(accesses) + "];");
   // Neighbouring threads share lines of several accesses, which the first-level cache then has.
@@ -54,8 +56,8 @@ void CudaEmitter::emit_piece_load(const Interleaved& piece) {
 }
 
 void CudaEmitter::emit_piece_store(const Interleaved& piece) {
-  const int bytes = piece.access_bytes(schedule_.vector), accesses = piece.count() * schedule_.vector * piece.item_bytes / bytes;
-  const std::string elements = number(bytes / piece.item_bytes);
+  const int accesses = piece.accesses(schedule_.vector);
+  const std::string elements = number(piece.access_bytes(schedule_.vector) / piece.item_bytes);
   line("      {");
   line("        Vec<" + stored(piece.parameters[0]) + ", " + elements + "> all[" + number(accesses) + "];");
   line("#pragma unroll");

@@ -6,7 +6,7 @@
 //   b   the block's, of which every block of a cluster sends its values to the others
 //   f   the cluster's
 //
-// Of each the next use comes behind a barrier of the block that all threads reach when they have read the one before.
+// See tests/function/tiles_that_stay_test.cpp. Of each the next use comes behind a barrier of the block that all threads reach when they have read the one before.
 #include "runtime/cuda/reducing_emitter.hpp"
 #include "runtime/cuda/reducing_text.hpp"
 #include "runtime/kernel/body.hpp"

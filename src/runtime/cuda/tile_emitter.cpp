@@ -1,4 +1,5 @@
 // The text of a kernel that turns transposed arrays around: their elements come along the axis where they are contiguous, wait in shared memory, and leave along the others' last axis.
+// See tests/function/turned_tiles_test.cpp.
 #include "runtime/cuda/emitter.hpp"
 
 #include "runtime/kernel/argument_block.hpp"
@@ -43,9 +44,9 @@ void CudaEmitter::emit_tile_position() {
   }
 }
 
-/// With n = Layout::vector a thread has squares of n x n elements: it moves n neighbours at a time, along the transposed axis to shared memory, along the last axis from registers, and turns its square in between.
+/// With n = Layout::vector, of arrays that are aligned for it, a thread has squares of n x n elements: it moves n neighbours at a time, along the transposed axis to shared memory, along the last axis from registers, and turns its square in between.
 void CudaEmitter::emit_tile_schedule() {
-  const int n = tile_vector();
+  const int n = square_edge();
   const std::string last = "[" + number(layout_.rank - 1) + "]", tile_axis = "[" + number(layout_.tile_axis) + "]", width = number(n);
   const std::string inner = number(tile_.inner / n), other = number(tile_.other / n);  // squares
   const int squares = tile_.inner * tile_.other / tile_.threads / (n * n);             // of one thread

@@ -26,6 +26,8 @@ struct Interleaved {
   int count() const { return static_cast<int>(parameters.size()); }
   /// Of one access to the piece, where a thread has so many neighbours of each array: at most 16.
   int access_bytes(int vector) const;
+  /// Accesses to the piece for those neighbours.
+  int accesses(int vector) const { return count() * vector * item_bytes / access_bytes(vector); }
 };
 
 /// The pieces of a layout: at most one of inputs and one of outputs, in this order.
