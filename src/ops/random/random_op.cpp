@@ -138,7 +138,7 @@ void DropoutOp::lower(KernelBuilder& kernel) const {
   step.cost = cost();
   step.inputs = {x.number, kernel.input(1).number, kernel.input(2).number, kernel.input(3).number, kernel.ordinal().number, kernel.input(4).number, kernel.input(5).number};
   step.inputs_as = {step.compute, uint64, uint64, uint64, int64, uint64, step.compute};
-  step.code = "random_word(x1, x2 + x3, x4) < x5 ? math::exact_mul(x0, x6) : T(0)";
+  step.code = "random_dropout<T>(x1, x2 + x3, x4, x5, math::exact_mul(x0, x6))";
   kernel.output(kernel.append(std::move(step)));
 }
 

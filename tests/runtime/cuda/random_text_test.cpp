@@ -1,6 +1,8 @@
 // The GPU's text of kernels that draw: NVRTC takes it; and, run on the CPU as CUDA C in place of a GPU, it gives the bits that the CPU's own text
 // gives, in each schedule: flat, of coordinates, tiles, rows and columns.
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -35,6 +37,7 @@ constexpr Draw kDraws[] = {{"random_normal<T>(x0, x1, x2)", float32, float32},
                            {"random_uniform<T, 11>(x0, x1, x2)", float32, float16},
                            {"i64(random_below(x0, x1, x2, 1000))", float32, int64},
                            {"random_bernoulli<T>(x0, x1, x2, T(0.3))", float32, bool_},
+                           {"random_dropout<T>(x0, x1, x2, u64(1) << 31, math::exact_mul(T(2), T(3)))", float32, float32},
                            {"random_truncated_normal<T>(x0, x1, x2, T(-1), T(2))", float32, float32},
                            {"random_truncated_normal<T>(x0, x1, x2, T(6), T(9))", float64, float64},
                            {"random_gamma<T>(x0, x1, x2, T(0.4))", float32, float32},
@@ -135,6 +138,37 @@ TEST(RandomText, CompilesForAGpuNvrtc) {
     all.outputs.push_back(draw.result);
   }
   compile(all, kSpaces[0]);
+}
+
+/// How often machine code has one of the two numbers that each round of Philox multiplies by: 20 times for a block, of which some may stand twice, once
+/// for each half of a product.
+int multiplications(const std::vector<std::byte>& code) {
+  int found = 0;
+  for (std::size_t at = 0; at + 4 <= code.size(); at += 4) {
+    std::uint32_t word;
+    std::memcpy(&word, code.data() + at, 4);
+    found += word == 0xd2511f53u || word == 0xcd9e8d57u;
+  }
+  return found;
+}
+
+TEST(RandomText, NeighboursShareABlock) {
+  if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
+  const cuda_backend::NvrtcCompiler compiler(90);
+  for (const Draw& draw : kDraws) {
+    const std::string code = draw.code;
+    if (draw.compute != float32 || code.find("below") != code.npos || code.find("truncated") != code.npos || code.find("gamma") != code.npos) continue;
+    const KernelSpec spec = draw_spec(draw, false);
+    const Space& given = kSpaces[0];
+    const Shape one{}, none{};
+    const Strides out_strides = contiguous_strides(given.shape);
+    const std::vector<ArrayLayout> arrays{{&one, &none}, {&one, &none}, {&given.shape, &given.strides}, {&given.shape, &out_strides}};
+    const Layout layout = draw_layout(spec, geometry_of(spec, given.shape, arrays, given.reduced));
+    const int blocks = cuda_dialect().vector_width(spec, layout) / 4;
+    ASSERT_GE(blocks, 1) << code;
+    const CompileRequest request{cuda_dialect().emit(spec, layout), SourceKind::kGenerated, "draw.cu", entry_names(spec, layout)};
+    EXPECT_LE(multiplications(compiler.compile(request).bytes), 28 * blocks) << code;
+  }
 }
 
 /// The text with the CPU's prelude in the place of the GPU's.

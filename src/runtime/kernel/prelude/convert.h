@@ -65,7 +65,8 @@ DAMO_MATH To saturate(From x) {
     const From inside = not_below < kMost ? not_below : kMost;
     return whole<To>(x == x ? inside : From(0));
   } else {  // kMost is a power of two, one more than To's greatest
-    return x >= kMost ? greatest<To> : whole<To>(x < kMost ? not_below : From(0));
+    const To inside = whole<To>(x < kMost ? not_below : From(0));
+    return x >= kMost ? greatest<To> : inside;
   }
 }
 

@@ -4,8 +4,9 @@
 //
 // Every result has the same bits on every device. So nothing here calls a back end's functions: logarithm, exponential, sine and cosine
 // are series whose coefficients are exact rationals, in sums, products, quotients and roots that are rounded once each (math::exact_*), never
-// contracted. Branch-free but for the distributions that reject, so that loops vectorise. Where neighbours share a block of
-// Philox a compiler computes it once, if it sees that they are neighbours. Errors: tests/function/distributions_test.cpp.
+// contracted. Branch-free but for the distributions that reject, so that loops vectorise; what ?: chooses from is computed before it, as NVRTC
+// makes branches of arms that call. Where neighbours share a block of Philox a compiler computes it once, if it sees that they are
+// neighbours, and NVRTC only if no branch lies between them (tests/runtime/cuda/random_text_test.cpp counts). Errors: tests/function/distributions_test.cpp.
 #pragma once
 
 namespace damo {
@@ -100,14 +101,16 @@ DAMO_MATH float exact_exp(float x) {
   const float within = x > -87.0f ? x : -87.0f, n = float(i32(exact_sub(exact_mul(within, 1.44269504f), 0.5f)));
   const float r = exact_sub(exact_sub(within, exact_mul(n, 0.693359375f)), exact_mul(n, -2.12194440e-4f));
   const float near = series(r, 1.0f, 1.0f, 1.0f / 2, 1.0f / 6, 1.0f / 24, 1.0f / 120, 1.0f / 720, 1.0f / 5040, 1.0f / 40320);
-  return x > -87.0f ? exact_mul(near, as_float(u32(i32(n) + 127) << 23)) : 0.0f;
+  const float value = exact_mul(near, as_float(u32(i32(n) + 127) << 23));
+  return x > -87.0f ? value : 0.0f;
 }
 DAMO_MATH double exact_exp(double x) {
   const double within = x > -708.0 ? x : -708.0, n = double(i32(exact_sub(exact_mul(within, 1.4426950408889634), 0.5)));
   const double r = exact_sub(exact_sub(within, exact_mul(n, 6.93147180369123816490e-01)), exact_mul(n, 1.90821492927058770002e-10));
   const double near = series(r, 1.0, 1.0, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320, 1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800,
                              1.0 / 479001600, 1.0 / 6227020800.0);
-  return x > -708.0 ? exact_mul(near, as_double(u64(i32(n) + 1023) << 52)) : 0.0;
+  const double value = exact_mul(near, as_double(u64(i32(n) + 1023) << 52));
+  return x > -708.0 ? value : 0.0;
 }
 
 // The high half of a product of 128 bits.
@@ -128,12 +131,9 @@ struct Philox {
 #if defined(DAMO_EXACT)
 DAMO_MATH u32 xor_of(u32 a, u32 b, u32 c) { return a ^ b ^ c; }
 #else
-// An instruction that NVRTC leaves as it is: of xors of three it changes the order from neighbour to neighbour, and then no longer sees that neighbours share a block.
-DAMO_MATH u32 xor_of(u32 a, u32 b, u32 c) {
-  u32 result;
-  asm("lop3.b32 %0, %1, %2, %3, 0x96;" : "=r"(result) : "r"(a), "r"(b), "r"(c));
-  return result;
-}
+// Of xors of three NVRTC changes the order from neighbour to neighbour, and then no longer sees that neighbours share a block. It looks through no
+// double, of which nothing is left in machine code; an xor in assembly it would keep too, but never merge.
+DAMO_MATH u32 xor_of(u32 a, u32 b, u32 c) { return u32(__double2loint(__hiloint2double(0, int(a ^ b)))) ^ c; }
 #endif
 // One round, and those behind it. No loop: of neighbours that share a block a compiler merges instructions, but not loops.
 template <int Rounds>
@@ -185,7 +185,7 @@ DAMO_MATH float exponential_of(u32 word) {
   const float v = math::exact_mul(math::exact_add(float(i32(below ? word : ~word)), 0.5f), 1.0f / 4294967296.0f);
   const math::Scaled<float> far = math::scaled(v);
   const bool near = v < 0.29289321f;
-  const float fraction = below ? (near ? -v : math::exact_sub(1.0f, math::exact_add(v, v))) : far.fraction;
+  const float middle = math::exact_sub(1.0f, math::exact_add(v, v)), fraction = below ? (near ? -v : middle) : far.fraction;
   const float exponent = below ? (near ? 0.0f : -1.0f) : far.exponent;
   return -math::with_exponent(exponent, math::log_near_one(fraction));
 }
@@ -194,7 +194,7 @@ DAMO_MATH double exponential_of(u64 word) {
   const double v = math::exact_mul(math::exact_add(math::wide(i64(below ? word : ~word)), 0.5), 1.0 / 18446744073709551616.0);
   const math::Scaled<double> far = math::scaled(v);
   const bool near = v < 0.29289321881345243;
-  const double fraction = below ? (near ? -v : math::exact_sub(1.0, math::exact_add(v, v))) : far.fraction;
+  const double middle = math::exact_sub(1.0, math::exact_add(v, v)), fraction = below ? (near ? -v : middle) : far.fraction;
   const double exponent = below ? (near ? 0.0 : -1.0) : far.exponent;
   return -math::with_exponent(exponent, math::log_near_one(fraction));
 }
@@ -227,6 +227,11 @@ template <class T>
 DAMO_MATH T random_exponential(u64 key, u64 draw, i64 element) {
   if constexpr (sizeof(T) == 4) return exponential_of(random_word(key, draw, element));
   else return exponential_of(random_word64(key, draw, element));
+}
+// kept with probability below / 2^32, else 0.
+template <class T>
+DAMO_MATH T random_dropout(u64 key, u64 draw, i64 element, u64 below, T kept) {
+  return random_word(key, draw, element) < below ? kept : T(0);
 }
 // -log of an exponential number: the greatest of log(p) + this belongs to each class with its probability p.
 template <class T>
