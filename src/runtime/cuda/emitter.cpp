@@ -10,12 +10,6 @@
 #include "runtime/kernel/slice_text.hpp"
 
 namespace damo {
-namespace {
-
-/// Exact below 2^31 with ArgumentBlock's magic numbers.
-constexpr const char* kDivide = "DAMO_FUNCTION u32 divide(u32 n, u32 magic, u32 shift) { return (__umulhi(n, magic) + n) >> shift; }\n";
-
-}  // namespace
 
 CudaEmitter::CudaEmitter(const KernelSpec& spec, const Layout& layout)
     : spec_(spec), layout_(layout), schedule_(cuda_schedule(spec, layout)), tile_(cuda_tile(spec, layout)), pieces_(interleaved_of(spec, layout)) {
@@ -28,7 +22,7 @@ std::string CudaEmitter::loaded(int i) const { return value_type(spec_.parameter
 std::string CudaEmitter::emit() {
   const bool tiled = layout_.tile_axis >= 0, turns_places = layout_.places > 0;
   text_ = cuda_head();
-  if (turns_places || (!tiled && !layout_.is_flat() && !layout_.wide)) text_ += kDivide;
+  if (turns_places || (!tiled && !layout_.is_flat() && !layout_.wide)) text_ += kCudaDividePlaces;
   text_ += std::string("typedef ") + (layout_.wide ? "i64" : "u32") + " index;\n";
   text_ += std::string("typedef ") + (layout_.wide ? "i64" : "i32") + " offset;\n";
   if (turns_places) text_ += std::string(kCudaAhead) + kCudaFlat;

@@ -78,6 +78,7 @@ std::string CudaReducingEmitter::emit() {
 void CudaReducingEmitter::emit_head() {
   text_ = (spec_.users_text ? cuda_head(users_head(spec_) + kNoWarnings) : cuda_head()) + kCudaRows;
   if (!across_.empty()) text_ += kCudaHeld;
+  if (divides_by_magic(layout_, layout_.rank) || divides_by_magic(layout_, layout_.reduced_rank)) text_ += kCudaDividePlaces;
   if (divides()) text_ += kCudaDivide;
   if (divides_by_count()) text_ += kCudaCount;
   line(std::string("typedef ") + (layout_.wide ? "i64" : "i32") + " place;");
@@ -109,7 +110,7 @@ void CudaReducingEmitter::emit_offset_functions() {
     for (int axis = layout_.reduced_rank - 1; axis >= 0; --axis) {
       const std::string n = number(axis), extent = "place(a.reduced[" + n + "])";
       const bool unit = axis == layout_.reduced_rank - 1 && rows() && access(i) != Access::kStrided;
-      if (axis > 0) line("  const place q" + n + " = p / " + extent + ";");
+      if (axis > 0) line("  const place q" + n + " = " + quotient("p", "reduced", layout_.reduced_rank, n) + ";");
       const std::string c = axis > 0 ? "(p - q" + n + " * " + extent + ")" : "p";
       if (is_steady(i) && axis == layout_.reduced_rank - 1) {  // it stays where it is along this axis
         line("  p = q" + n + ";");
@@ -157,9 +158,16 @@ std::string CudaReducingEmitter::coordinates() const {
   std::string text = "  place rest = place(row);\n";
   for (int axis = layout_.rank - 1; axis >= 0; --axis) {
     const std::string n = number(axis), extent = "place(a.kept[" + n + "])";
-    text += "  const place c" + n + " = " + (axis > 0 ? "rest % " + extent + "; rest /= " + extent + ";\n" : "rest;\n");
+    if (axis == 0) text += "  const place c0 = rest;\n";
+    else text += "  const place rest" + n + " = " + quotient("rest", "kept", layout_.rank, n) + ", c" + n + " = rest - rest" + n + " * " + extent + "; rest = rest" + n + ";\n";
   }
   return text;
+}
+
+/// A place through the extent of an axis of `extents`, of which there are several.
+std::string CudaReducingEmitter::quotient(const std::string& place, const std::string& extents, int rank, const std::string& axis) const {
+  if (!divides_by_magic(layout_, rank)) return place + " / place(a." + extents + "[" + axis + "])";
+  return "place(divide(u32(" + place + "), a." + extents + "_magic[" + axis + "], a." + extents + "_shift[" + axis + "]))";
 }
 
 std::string CudaReducingEmitter::row_start(int i) const {

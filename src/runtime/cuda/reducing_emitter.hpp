@@ -54,6 +54,7 @@ class CudaReducingEmitter {
   void begin(const std::string& name);
   void emit_single_values();
   std::string coordinates() const;
+  std::string quotient(const std::string& place, const std::string& extents, int rank, const std::string& axis) const;
   std::string row_start(int parameter) const;
   void emit_row_start();
   std::string phase(int parameter, int elements) const;

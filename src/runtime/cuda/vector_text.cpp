@@ -46,6 +46,8 @@ DAMO_FUNCTION void wait_first() {}
 
 }  // namespace
 
+const char* const kCudaDividePlaces = "DAMO_FUNCTION u32 divide(u32 n, u32 magic, u32 shift) { return (__umulhi(n, magic) + n) >> shift; }\n";
+
 std::string cuda_head(const std::string& types) {
   return kHead + types + kWait + kVector + kLoad + kLoadAgain + kStore;
 }

@@ -6,5 +6,7 @@ namespace damo {
 
 /// types: what brings the names of the prelude's types.
 std::string cuda_head(const std::string& types = "using namespace damo;\n");
+/// divide(n, magic, shift): a place below 2^31 through an extent, with ArgumentBlock's magic numbers of it; exact, in three instructions where a quotient of variables takes some twenty.
+extern const char* const kCudaDividePlaces;
 
 }  // namespace damo

@@ -52,6 +52,11 @@ class Writer {
   bool wide_;
 };
 
+void put_magic(Writer& writer, const Shape& extents) {
+  for (std::int64_t extent : extents) writer.put(magic_of(static_cast<std::uint32_t>(extent)).multiplier);
+  for (std::int64_t extent : extents) writer.put(magic_of(static_cast<std::uint32_t>(extent)).shift);
+}
+
 std::string array_field(const std::string& type, const std::string& name, int rank) {
   return "  " + type + " " + name + "[" + std::to_string(rank) + "];\n";
 }
@@ -85,7 +90,10 @@ bool moves_along(Access access) { return !is_scalar(access) && access != Access:
 
 std::string reducing_fields(const KernelSpec& spec, const Layout& layout) {
   std::string text = "  i64 n, length, chunk, chunks, tile;\n" + std::string(layout.batched ? "  i64 joined;\n" : "");
-  text += array_field("i64", "kept", layout.rank) + array_field("i64", "reduced", layout.reduced_rank);
+  const auto extents = [&](const std::string& name, int rank) {
+    return array_field("i64", name, rank) + (divides_by_magic(layout, rank) ? array_field("u32", name + "_magic", rank) + array_field("u32", name + "_shift", rank) : "");
+  };
+  text += extents("kept", layout.rank) + extents("reduced", layout.reduced_rank);
   for (int i = 0; i < spec.parameter_count(); ++i) {
     const Access access = layout.access[static_cast<std::size_t>(i)];
     if (!is_scalar(access)) text += array_field("i64", "k" + std::to_string(i), layout.rank);
@@ -186,8 +194,10 @@ ArgumentBlock::ArgumentBlock(const KernelSpec& spec, const Layout& layout, const
   if (reduces) {
     for (std::int64_t value : {geometry.count, geometry.reduced.count, work.chunk, work.chunks, work.tile}) writer.index(value);
     if (layout.batched) writer.index(geometry.joined);
-    for (std::int64_t extent : geometry.extents) writer.index(extent);
-    for (std::int64_t extent : geometry.reduced.extents) writer.index(extent);
+    for (const auto& extents : {geometry.extents, geometry.reduced.extents}) {
+      for (std::int64_t extent : extents) writer.index(extent);
+      if (divides_by_magic(layout, extents.rank())) put_magic(writer, extents);
+    }
     for (int i = 0; i < count; ++i) {
       const auto at = static_cast<std::size_t>(i);
       if (is_scalar(layout.access[at])) continue;
@@ -207,8 +217,7 @@ ArgumentBlock::ArgumentBlock(const KernelSpec& spec, const Layout& layout, const
   if (!reduces && !layout.is_flat()) {
     for (std::int64_t extent : geometry.extents) writer.index(extent);
     if (!layout.wide || layout.places > 0) {
-      for (std::int64_t extent : geometry.extents) writer.put(magic_of(static_cast<std::uint32_t>(extent)).multiplier);
-      for (std::int64_t extent : geometry.extents) writer.put(magic_of(static_cast<std::uint32_t>(extent)).shift);
+      put_magic(writer, geometry.extents);
     }
     if (layout.places > 0) {
       const auto runs = static_cast<std::uint32_t>(work.chunks);

@@ -7,7 +7,7 @@
 // Of a spec with turns (SerialLoop), before n: their number, and of each array that moves with them its stride (t0) and, if it is written, the first turn that
 //   is stored (b0), in 64 bits.
 // Of a kernel that reduces: behind the pointers that of the scratch memory; n, length, chunk, chunks, tile in 64 bits (n: rows);
-//   the extents of the kept and of the reduced axes; of each array that is no scalar its strides along the kept axes (k0)
+//   the extents of the kept and of the reduced axes, with magic numbers of division where there are several (32-bit places only); of each array that is no scalar its strides along the kept axes (k0)
 //   and, unless it has one element a row, along the reduced ones (r0); the flags.
 #pragma once
 #include <algorithm>
@@ -26,6 +26,9 @@ namespace damo {
 
 /// Whether the strides of an array of this class are part of the block.
 inline bool has_strides(Access access) { return access != Access::kDense && !is_scalar(access); }
+
+/// Whether kernels that reduce divide by the extents of so many axes with the block's magic numbers: numbers below 2^31, of which places are made.
+inline bool divides_by_magic(const Layout& layout, int rank) { return !layout.wide && rank > 1; }
 
 /// The declaration of struct Numbers; empty if the spec has none.
 std::string number_struct(const KernelSpec& spec);
