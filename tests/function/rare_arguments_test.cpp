@@ -13,12 +13,12 @@
 namespace damo {
 namespace {
 
-struct Case {
+struct RareArgument {
   const char* name;
   Variable (*of)(const Variable& x);
   double (*truth)(double x);
 };
-const Case kCases[] = {{"sin", [](const Variable& x) { return sin(x); }, [](double x) { return std::sin(x); }},
+const RareArgument kRareArguments[] = {{"sin", [](const Variable& x) { return sin(x); }, [](double x) { return std::sin(x); }},
                        {"cos", [](const Variable& x) { return cos(x); }, [](double x) { return std::cos(x); }},
                        {"tan", [](const Variable& x) { return tan(x); }, [](double x) { return std::tan(x); }},
                        {"masked", [](const Variable& x) { return where(gt(x, 0.5), sin(x) * 2.0, tan(x)); }, [](double x) { return x > 0.5 ? std::sin(x) * 2.0 : std::tan(x); }}};
@@ -42,7 +42,7 @@ std::vector<std::byte> bytes_of(const Array& array) {
 TEST(RareArguments, DecideForThemselvesAlone) {
   const Device cpu("cpu");
   std::mt19937 random(1);
-  for (const Case& each : kCases) {
+  for (const RareArgument& each : kRareArguments) {
     for (const DType dtype : {float16, float32, float64}) {
       const Variable x = vector("x", dtype);
       const Function f = function({x}, {each.of(x)}, {.device = cpu});

@@ -7,6 +7,7 @@
 
 #include "runtime/kernel/dialect.hpp"
 #include "runtime/kernel/given_names.hpp"
+#include "runtime/kernel/half_code.hpp"
 #include "runtime/kernel/line_directive.hpp"
 
 namespace damo {
@@ -66,7 +67,7 @@ std::string signature(const Step& step, bool rounds) {
     text += (i > 0 ? ", " : "") + value_type(step.input_as(i)) + " x" + std::to_string(i);
   }
   const bool is_rounded = rounds && is_narrow(step.result);
-  const std::string code = is_rounded ? "rounded<" + storage_type(step.result) + ">" + bracketed(step.code) : converted(rounds ? storage_type(step.result) : value_type(step.result), step.code);
+  const std::string code = is_rounded ? "rounded<" + storage_type(step.result) + ">" + bracketed(half_code(step)) : converted(rounds ? storage_type(step.result) : value_type(step.result), half_code(step));
   text += ") {\n  typedef " + value_type(step.compute) + " T;\n";
   if (step.row) text += line_directive(step.row.file, step.row.line);
   text += "  return " + code + ";\n";

@@ -40,6 +40,10 @@ SWEEP(tanh, damo::tanh, ::tanh)
 SWEEP(exp, damo::exp, ::exp)
 SWEEP(sigmoid, damo::sigmoid, sigmoid_of)
 SWEEP(softplus, damo::softplus, softplus_of)
+SWEEP(exp_to_half, damo::to_half::exp, ::exp)
+SWEEP(sigmoid_to_half, damo::to_half::sigmoid, sigmoid_of)
+SWEEP(softplus_to_half, damo::to_half::softplus, softplus_of)
+SWEEP(erfc_to_half, damo::to_half::erfc, ::erfc)
 
 // The two approximations everything rests on: relative error in 2^-24, over the arguments that tanh gives them.
 extern "C" __global__ void sweep_units(unsigned long long* worst) {

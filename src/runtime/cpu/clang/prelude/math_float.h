@@ -175,5 +175,14 @@ DAMO_MATH float log1p(float x) {
 // log(1 + e^x) = max(x, 0) + log1p(e^-|x|).
 DAMO_MATH float softplus(float x) { return (x < 0.0f ? 0.0f : x) + log1p(math::exp_below_one(x)); }
 
+// Functions whose result is rounded to 16 bits, right to 2^-16 of it: a GPU has shorter ones.
+namespace to_half {
+
+using damo::exp;
+using damo::sigmoid;
+using damo::softplus;
+
+}  // namespace to_half
+
 }  // namespace damo
 DAMO_EXACT_END

@@ -64,6 +64,18 @@ DAMO_MATH float erfc(float x) {
   return float(x < 0.0f ? 2.0 - y : y);
 }
 
+namespace to_half {
+
+// As the GPU's, cuda/prelude/math.h: in floats, where the one above takes doubles.
+DAMO_MATH float erfc(float x) {
+  const float a = math::at_most(math::magnitude(x), 10.2f), t = 1.0f / math::madd(a, 0.5f, 1.0f);
+  const float p = math::horner(t, 0x1.211a7ep-2f, 0x1.1c4a5ap-2f, 0x1.200ed2p-2f, 0x1.398deap-5f, 0x1.8e3e64p-2f, -0x1.6d4210p-2f, 0x1.69790ap-4f);
+  const float far = t * p * damo::exp(-a * a);
+  return x < 0.0f ? 2.0f - far : far;
+}
+
+}  // namespace to_half
+
 DAMO_MATH double erf(double x) {
   const double a = math::at_most(math::magnitude(x), 6.0);
   const double near = math::madd(a, math::erf_ratio(a * a), a), far = 1.0 - math::erfc_far(a);
