@@ -108,9 +108,9 @@ class KernelThunk {
   };
 
   /// Whether the joins across rows are a kernel of their own. Without rows there are results all the same.
-  bool parts_across(const KernelSpec& spec, const Geometry& geometry) const {
-    if (!spec.joins_across()) return false;
-    return geometry.count == 0 || geometry.reduced.count == 0 || !kernel_.backend().dialect().joins_across(spec, geometry, processors_of(kernel_.backend().limits()));
+  bool parts_across(const FormOfSpec& form, const Geometry& geometry) const {
+    if (!form.kernel->spec().joins_across()) return false;
+    return geometry.count == 0 || geometry.reduced.count == 0 || !kernel_.backend().dialect().joins_across(form.kernel->spec_for(geometry, form.numbers), geometry, processors_of(kernel_.backend().limits()));
   }
 
   static std::vector<const Cell*> all_of(const std::vector<Cell*>& cells, const std::vector<Cell*>& positions) {
@@ -269,7 +269,7 @@ class KernelThunk {
     const Processors processors = processors_of(kernel_.backend().limits());
     FormOfSpec& form = form_for(geometry, processors);
     const KernelSpec& spec = form.kernel->spec();
-    const bool in_passes = spec.reduces() && dialect.prefers_passes(spec, geometry, processors), apart = !in_passes && parts_across(spec, geometry);
+    const bool in_passes = spec.reduces() && dialect.prefers_passes(spec, geometry, processors), apart = !in_passes && parts_across(form, geometry);
     if (!geometry.taken.empty() && geometry.count > 0) {
       follows = !in_passes && !apart && follows_positions(spec, form.kernel->layout_of(geometry, in_place_), geometry);
       if (!follows) return {};

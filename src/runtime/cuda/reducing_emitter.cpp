@@ -232,11 +232,11 @@ bool CudaReducingEmitter::divides_by_count() const {
 /// The row's value that a step compares with the element's place, of which 32 bits say all: a label, say, with each class. -1 of all other steps.
 int CudaReducingEmitter::compared_with_place(int value) const {
   const Step& step = spec_.step_of(value);
-  if (step.join || layout_.wide || step.code != "x0 == x1" || step.compute != int64 || step.inputs.size() != 2) return -1;
+  if (step.join || layout_.wide || step.code != "x0 == x1" || (step.compute != int64 && step.compute != int32) || step.inputs.size() != 2) return -1;
   const auto is_place = [&](int input) { return input >= spec_.first_step() && spec_.step_of(input).is_place; };
   for (int i : {0, 1}) {
     const int place = step.inputs[static_cast<std::size_t>(i)], other = step.inputs[static_cast<std::size_t>(1 - i)];
-    if (is_place(place) && !passes_.is_element(other) && steps_.dtype(other) == int64) return other;
+    if (is_place(place) && !passes_.is_element(other) && steps_.dtype(other) == step.compute) return other;
   }
   return -1;
 }
@@ -312,7 +312,7 @@ void CudaReducingEmitter::emit_elements(const Passes::Pass& pass, bool sought) {
     const std::string at = rows() ? "at + k" : "at";
     const int compared = compared_with_place(value);
     std::string text;
-    if (spec_.step_of(value).is_place) text = "i64(" + at + ")";
+    if (spec_.step_of(value).is_place) text = value_type(steps_.dtype(value)) + "(" + at + ")";
     else if (compared < 0) text = call(value);
     else text = sought ? "is_place(" + at + ", " + steps_.value_text(compared, names) + ")" : "false";
     line("          const " + value_type(steps_.dtype(value)) + " v" + number(value) + " = " + text + ";");

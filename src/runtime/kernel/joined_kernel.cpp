@@ -37,6 +37,7 @@ bool have_one_text(const KernelSpec& a, const KernelSpec& b) {
 Layout JoinedKernel::layout_of(const SpecKernel& kernel, const Geometry& geometry, bool in_place) {
   Layout layout = kernel.layout_of(geometry, in_place);
   layout.joined = layout.is_flat();
+  if (layout.joined) layout.digits.clear();  // members have numbers of their own
   return layout;
 }
 
@@ -82,14 +83,14 @@ void JoinedKernel::foresee(SpecKernel& kernel, std::span<const Member> members, 
 void JoinedKernel::add(std::size_t number, const Member& member, const Geometry& geometry, const Layout& layout) {
   auto found = std::find_if(launches_.begin(), launches_.end(), [&](const Launch& launch) { return launch.layout == layout; });
   const Dialect& dialect = kernel_.backend().dialect();
-  const Work work = dialect.work(kernel_.spec(), layout, geometry, processors_of(kernel_.backend().limits()));
+  const Work work = dialect.work(kernel_.spec_of(layout), layout, geometry, processors_of(kernel_.backend().limits()));
   if (found == launches_.end()) {
     launches_.push_back({.layout = layout, .config = work.launches[0].config, .begins = {0}});
     found = launches_.end() - 1;
     found->code = kernel_.variant(layout, geometry.count).kernels[0].get();
   }
   places_[number] = {.launch = static_cast<int>(found - launches_.begin()), .at = found->blocks.size()};
-  found->blocks.emplace_back(*member.spec, layout, geometry, dialect.vector_width(kernel_.spec(), layout), work);
+  found->blocks.emplace_back(*member.spec, layout, geometry, dialect.vector_width(kernel_.spec_of(layout), layout), work);
   found->begins.push_back(found->begins.back() + work.launches[0].config.grid[0]);
   found->bytes += bytes_of(kernel_.spec(), geometry);
 }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "runtime/array/array_layout.hpp"
+#include "runtime/kernel/short_integers.hpp"
 
 namespace damo {
 namespace {
@@ -96,6 +97,9 @@ std::string to_string(const Layout& layout) {
   if (layout.tile_other > 0) text += " of " + std::to_string(layout.tile_other);
   if (layout.places > 0) text += ", " + std::to_string(layout.places) + " places, " + std::to_string(layout.items) + " vectors of " + std::to_string(layout.vector) + (layout.aligned ? "," : ", not aligned,");
   for (std::size_t i = 0; i < layout.access.size(); ++i) text += (layout.is_taken(static_cast<int>(i)) ? " taken " : " ") + std::string(layout.is_unbroken(static_cast<int>(i)) ? "unbroken " : "") + std::string(names[static_cast<int>(layout.access[i])]);
+  if (!layout.digits.empty()) text += ", integers of";
+  for (int digits : layout.digits) text += " " + std::to_string(digits);
+  if (!layout.digits.empty()) text += " digits";
   if (layout.form == Form::kElements) return text;
   text += std::string(layout.form == Form::kRows ? ", rows" : ", columns") + " of r" + std::to_string(layout.reduced_rank) + ", " +
           std::to_string(layout.lanes) + " lanes of " + std::to_string(layout.items);
@@ -262,7 +266,7 @@ bool serves(const Layout& code, const Layout& data, std::int64_t count) {
   if (code == data) return true;
   if (code.tile_axis >= 0 || data.tile_axis >= 0 || code.form != Form::kElements || data.form != Form::kElements) return false;
   if (code.joined || data.joined || code.rank < data.rank || (data.wide && !code.wide) || code.access.size() != data.access.size()) return false;
-  if (code.taken != data.taken || code.aligned != data.aligned) return false;
+  if (code.taken != data.taken || code.aligned != data.aligned || !digits_serve(code.digits, data.digits)) return false;
   // Code that may not assume that its arrays are apart is right for all, and slower.
   if (code.in_place != data.in_place && (data.in_place || count >= kSmallCount)) return false;
   if (count <= 1) return true;  // element 0 of everything

@@ -61,6 +61,7 @@ struct Layout {
   int tiling = 0;              ///< with such an axis: which of the target's tiles; 0: the one that its model takes
   std::vector<Access> access;  ///< inputs, then outputs
   std::vector<int> taken;      ///< those that are taken, ascending; their access is that of a slice
+  std::vector<int> digits;     ///< binary digits that hold the integers which a launch brings, in the order of short_integers.hpp; empty: any
   std::vector<int> unbroken;   ///< of rows of several reduced axes, ascending: those in which a row's elements lie one behind the other along all of them
   // Of kernels that reduce. kRow: contiguous along the innermost reduced axis, of columns the innermost kept one;
   // kRepeat: one element a row.

@@ -7,6 +7,7 @@
 #include "runtime/array/array_layout.hpp"
 #include "runtime/kernel/cache.hpp"
 #include "runtime/kernel/dialect.hpp"
+#include "runtime/kernel/short_integers.hpp"
 #include "runtime/kernel/taken.hpp"
 #include "runtime/memory/workspace.hpp"
 #include "runtime/stream/work_log.hpp"
@@ -15,7 +16,23 @@ namespace damo {
 
 SpecKernel::SpecKernel(KernelSpec spec, Backend& backend) : spec_(std::move(spec)), backend_(backend) {}
 
-Layout SpecKernel::layout_of(const Geometry& geometry, bool in_place) const {
+const KernelSpec& SpecKernel::form(const std::vector<int>& digits) const {
+  const std::lock_guard lock(forms_mutex_);
+  const auto found = forms_.find(digits);
+  return found != forms_.end() ? found->second : forms_.emplace(digits, with_short_integers(spec_, digits)).first->second;
+}
+
+const KernelSpec& SpecKernel::spec_for(const Geometry& geometry, std::span<const Scalar> numbers) const { return form(layout_digits(geometry, numbers)); }
+
+std::vector<int> SpecKernel::layout_digits(const Geometry& geometry, std::span<const Scalar> numbers) const {
+  const std::vector<int> digits = digits_of(spec_, geometry, numbers);
+  if (digits.empty()) return digits;
+  const std::lock_guard lock(forms_mutex_);
+  const auto found = most_digits_.find(digits);
+  return found != most_digits_.end() ? found->second : most_digits_.emplace(digits, most_digits(spec_, digits)).first->second;
+}
+
+Layout SpecKernel::layout_of(const Geometry& geometry, bool in_place, std::span<const Scalar> numbers) const {
   Layout layout = spec_.reduces() ? classify_reducing(geometry) : classify(geometry, spec_.input_count(), backend_.dialect().shortest_tile());
   layout.in_place = in_place;
   for (int i = 0; i < spec_.input_count(); ++i) {
@@ -25,9 +42,11 @@ Layout SpecKernel::layout_of(const Geometry& geometry, bool in_place) const {
     layout.tile_axis = -1, layout.tile_inner = layout.tile_other = 0;
     std::replace(layout.access.begin(), layout.access.end(), Access::kTransposed, Access::kStrided);
   }
-  layout = backend_.dialect().adapt(spec_, std::move(layout));
-  if (spec_.reduces()) return backend_.dialect().share_rows(spec_, std::move(layout), geometry, processors_of(backend_.limits()));
-  return backend_.dialect().lay_flat(spec_, std::move(layout), geometry);
+  layout.digits = layout_digits(geometry, numbers);
+  const KernelSpec& spec = spec_of(layout);
+  layout = backend_.dialect().adapt(spec, std::move(layout));
+  if (spec.reduces()) return backend_.dialect().share_rows(spec, std::move(layout), geometry, processors_of(backend_.limits()));
+  return backend_.dialect().lay_flat(spec, std::move(layout), geometry);
 }
 
 std::string SpecKernel::source(const Layout& layout) const {
@@ -35,7 +54,7 @@ std::string SpecKernel::source(const Layout& layout) const {
   for (const Override& by_hand : spec_.overrides) {
     if (by_hand.dialect == dialect.name()) return by_hand.text(layout);
   }
-  return dialect.emit(spec_, layout);
+  return dialect.emit(spec_of(layout), layout);
 }
 
 CompileRequest SpecKernel::request(const Layout& layout) const {
@@ -168,7 +187,7 @@ bool BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays, 
   const KernelSpec& spec = kernel_->spec();
   Geometry geometry = geometry_of(spec, space, arrays, reduced_axes);
   if (geometry.count == 0 || (spec.scans() && geometry.reduced.count == 0)) return true;
-  const SpecKernel::Choice choice = kernel_->choose(geometry, in_place);
+  const SpecKernel::Choice choice = kernel_->choose(geometry, in_place, numbers_);
   if (!follows_positions(spec, choice.layout, geometry)) throw InternalError("a kernel was given arrays at positions that its form does not follow: " + to_string(choice.layout));
   if (want && !(*want)(*kernel_, choice.layout, geometry.count)) return false;
   const SpecKernel::Variant& variant = kernel_->variant(choice.layout, geometry.count);
@@ -183,7 +202,7 @@ bool BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays, 
 
 /// All but addresses and values of one way to share the work out.
 void BoundKernel::prepare(const SpecKernel::Variant& variant, const Geometry& geometry, std::size_t bytes) {
-  const KernelSpec& spec = kernel_->spec();
+  const KernelSpec& spec = kernel_->spec_of(variant.layout);
   const Dialect& dialect = kernel_->backend().dialect();
   const Work work = dialect.work(spec, variant.layout, geometry, processors_of(kernel_->backend().limits()));
   variant_ = &variant;

@@ -44,8 +44,13 @@ class SpecKernel {
   const KernelSpec& spec() const { return spec_; }
   Backend& backend() const { return backend_; }
 
-  /// The layout of these arrays as this device tells layouts apart.
-  Layout layout_of(const Geometry& geometry, bool in_place = false) const;
+  /// The spec as the text of the layout has it: what fits 32 bits there in 32 (short_integers.hpp). Its inputs, outputs and numbers are spec()'s.
+  const KernelSpec& spec_of(const Layout& layout) const { return form(layout.digits); }
+  /// That of layout_of(), of which numbers are told there.
+  const KernelSpec& spec_for(const Geometry& geometry, std::span<const Scalar> numbers = {}) const;
+
+  /// The layout of these arrays as this device tells layouts apart. numbers: in the place of the spec's; empty: the spec's.
+  Layout layout_of(const Geometry& geometry, bool in_place = false, std::span<const Scalar> numbers = {}) const;
   struct Variant {
     Layout layout;
     std::vector<std::shared_ptr<const LoadedKernel>> kernels;  ///< by entry; mostly one
@@ -60,7 +65,7 @@ class SpecKernel {
     std::shared_ptr<ScheduleTrial> trial;  ///< null: nothing is to be measured
   };
   /// layout_of, or the schedule that was measured to be faster.
-  Choice choose(const Geometry& geometry, bool in_place = false);
+  Choice choose(const Geometry& geometry, bool in_place = false, std::span<const Scalar> numbers = {});
   /// What compiles the layout.
   CompileRequest request(const Layout& layout) const;
   void add(const Layout& layout, std::shared_ptr<const LoadedModule> module);
@@ -80,6 +85,8 @@ class SpecKernel {
 
  private:
   const Variant* find(const Layout& layout, std::int64_t count) const;
+  const KernelSpec& form(const std::vector<int>& digits) const;
+  std::vector<int> layout_digits(const Geometry& geometry, std::span<const Scalar> numbers) const;
 
   KernelSpec spec_;
   Backend& backend_;
@@ -91,6 +98,9 @@ class SpecKernel {
     std::shared_ptr<ScheduleTrial> trial;
   };
   std::vector<Known> known_;  // of choose()
+  mutable std::mutex forms_mutex_;
+  mutable std::map<std::vector<int>, KernelSpec> forms_;              // by Layout::digits; never removed
+  mutable std::map<std::vector<int>, std::vector<int>> most_digits_;  // by those of launches: Layout::digits
 };
 
 /// Bytes of all arrays, repeated elements once.

@@ -44,10 +44,10 @@ std::vector<std::byte> bits_of(Backend& backend, std::span<const std::pair<std::
 
 }  // namespace
 
-SpecKernel::Choice SpecKernel::choose(const Geometry& geometry, bool in_place) {
-  Layout layout = layout_of(geometry, in_place);
+SpecKernel::Choice SpecKernel::choose(const Geometry& geometry, bool in_place, std::span<const Scalar> numbers) {
+  Layout layout = layout_of(geometry, in_place, numbers);
   if (in_place || spec_.has_users_code() || !spec_.overrides.empty() || spec_.loop) return {std::move(layout), nullptr};
-  std::vector<ScheduleGuess> guesses = backend_.dialect().alternatives(spec_, layout, geometry, processors_of(backend_.limits()));
+  std::vector<ScheduleGuess> guesses = backend_.dialect().alternatives(spec_of(layout), layout, geometry, processors_of(backend_.limits()));
   std::erase_if(guesses, [&](const ScheduleGuess& guess) { return !follows_positions(spec_, guess.layout, geometry) && !(guess.layout == layout); });
   if (guesses.size() < 2) return {std::move(layout), nullptr};
   const std::string shapes = shapes_text(geometry, spec_.reduces());
