@@ -3,6 +3,7 @@
 #include <damo/ops/create.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <limits>
 #include <memory>
@@ -61,6 +62,12 @@ Variable range_values(const Variable& start, const Variable& place, const Variab
   const At at(line);
   const auto as_inner = [&](const Variable& x) { return at(cast_at(x, inner, line)); };
   return cast_at(add(as_inner(start), at(mul(as_inner(place), as_inner(step)))), dtype, line);
+}
+
+/// Whether a float64 has all numbers of a range of integers: then they are the same counted as integers, which takes less, and nothing where a kernel has an element's place anyway.
+bool are_exact_doubles(const Scalar& start, const Scalar& step, std::int64_t count) {
+  constexpr double kMost = 0x1p52;  // what rounds here is far from 2^53
+  return std::fabs(start.as_double()) + std::fabs(step.as_double()) * static_cast<double>(count) <= kMost;
 }
 
 Variable as_row(const Variable& vector, SourceLine line) { return dimshuffle(At(line)(vector), {kNewAxis, 0}); }
@@ -142,7 +149,7 @@ Variable arange(Scalar start, Scalar stop, Scalar step, DType dtype, SourceLine 
   return made_at("arange", where, [&] {
     const auto [count, of_integers] = range_length(start, stop, step);
     check_extents("arange", {count}, dtype);
-    const DType inner = of_integers && !is_floating(dtype) ? int64 : float64;
+    const DType inner = of_integers && (!is_floating(dtype) || are_exact_doubles(start, step, count)) ? int64 : float64;
     const auto number = [&](const Scalar& value) { return constant(inner == int64 ? Scalar(value.as_int()) : Scalar(value.as_double()), where); };
     return range_values(number(start), places("arange", count, where), number(step), inner, dtype, where);
   });
