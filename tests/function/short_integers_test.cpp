@@ -2,7 +2,9 @@
 // no kernel knows how great they are.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>

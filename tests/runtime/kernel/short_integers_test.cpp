@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <random>
+#include <string>
+#include <utility>
+#include <vector>
 
-#include "runtime/kernel/dialect.hpp"
 #include "runtime/kernel/integer_programs.hpp"
 #include "runtime/kernel/spec_kernel.hpp"
 

@@ -3,7 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "runtime/kernel/integer_programs.hpp"
 
