@@ -19,10 +19,6 @@ bool counts_rows(const KernelSpec& spec) {
   return std::any_of(spec.steps.begin(), spec.steps.end(), [](const Step& step) { return step.is_place || step.is_count; });
 }
 
-bool may_shorten(const KernelSpec& spec) {
-  return !spec.users_text && !spec.loop && std::any_of(spec.steps.begin(), spec.steps.end(), [](const Step& step) { return step.compute == int64 && !step.join && !step.row && !step.is_place && !step.is_count; });
-}
-
 /// Calls act(value, entry): of the entries of Layout::digits. The places' value is -1.
 template <class Act>
 void each_entry(const KernelSpec& spec, Act act) {
@@ -128,9 +124,13 @@ std::int64_t last_ordinal(const Geometry& geometry, std::size_t input) {
 
 }  // namespace
 
+bool may_go_short(const KernelSpec& spec) {
+  return !spec.users_text && !spec.loop && std::any_of(spec.steps.begin(), spec.steps.end(), [](const Step& step) { return step.compute == int64 && !step.join && !step.row && !step.is_place && !step.is_count; });
+}
+
 std::vector<int> digits_of(const KernelSpec& spec, const Geometry& geometry, std::span<const Scalar> numbers) {
   std::vector<int> digits;
-  if (!may_shorten(spec)) return digits;
+  if (!may_go_short(spec)) return digits;
   each_entry(spec, [&](int value, std::size_t) {
     if (value < 0) digits.push_back(digits_in(geometry.reduced.count));
     else if (value < spec.input_count()) digits.push_back(digits_in(last_ordinal(geometry, static_cast<std::size_t>(value))));
@@ -156,7 +156,7 @@ std::vector<int> most_digits(const KernelSpec& spec, std::vector<int> digits) {
   return digits;
 }
 
-KernelSpec with_short_integers(const KernelSpec& spec, std::span<const int> digits) { return may_shorten(spec) ? Shortener(spec, digits).spec() : spec; }
+KernelSpec with_short_integers(const KernelSpec& spec, std::span<const int> digits) { return may_go_short(spec) ? Shortener(spec, digits).spec() : spec; }
 
 bool digits_serve(std::span<const int> code, std::span<const int> data) {
   if (code.empty()) return true;

@@ -13,6 +13,9 @@
 
 namespace damo {
 
+/// Whether the spec has steps that may: the built-in ones in 64-bit integers.
+bool may_go_short(const KernelSpec& spec);
+
 /// Binary digits of a launch: of the ordinals by their inputs, the elements of a row where the spec asks for places in it or their number, and the int64 ones of the numbers. numbers: in the place of the
 /// spec's; empty: the spec's. None of a spec in which nothing can go short.
 std::vector<int> digits_of(const KernelSpec& spec, const Geometry& geometry, std::span<const Scalar> numbers = {});

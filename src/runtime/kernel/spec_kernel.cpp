@@ -17,6 +17,7 @@ namespace damo {
 SpecKernel::SpecKernel(KernelSpec spec, Backend& backend) : spec_(std::move(spec)), backend_(backend) {}
 
 const KernelSpec& SpecKernel::form(const std::vector<int>& digits) const {
+  if (!may_go_short(spec_)) return spec_;
   const std::lock_guard lock(forms_mutex_);
   const auto found = forms_.find(digits);
   return found != forms_.end() ? found->second : forms_.emplace(digits, with_short_integers(spec_, digits)).first->second;
