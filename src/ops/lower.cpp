@@ -79,7 +79,7 @@ std::vector<Use> number_arguments(const FunctionGraph& graph) {
   const int arrays = static_cast<int>(graph.inputs().size() + graph.outputs().size());
   const std::vector<NumbersOf> ops = numbers_of_ops(graph);
   const bool reduces = std::any_of(ops.begin(), ops.end(), [](const NumbersOf& op) { return op.reduces; });
-  int room = room_for_numbers(reduces ? 4 * arrays : arrays);  // strides along two kinds of axes, in 64 bits
+  int room = room_for_numbers(reduces ? 4 * arrays + 4 : arrays);  // strides along two kinds of axes, in 64 bits, and the magic numbers of both kinds
   std::vector<Use> arguments;
   for (NodeId node : graph.nodes()) {
     const auto inputs = graph.inputs(node);

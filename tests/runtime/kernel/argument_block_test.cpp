@@ -100,6 +100,30 @@ TEST(ArgumentBlock, IsAsTheStructSays) {
   EXPECT_EQ(at<std::int64_t>(wide, 48), 5);
 }
 
+TEST(ArgumentBlock, HasMagicNumbersOfSeveralKeptAndReducedAxes) {
+  const Shape space{3, 5, 7, 11, 13}, each{1, 5, 1, 1, 1};
+  const Strides dense{13, 429, 2145, 39, 1}, strides{0, 1, 0, 0, 0};  // no two axes are one
+  const ArrayLayout arrays[] = {{&each, &strides}, {&space, &dense}};
+  const Geometry geometry(space, arrays, 0b11000);
+  Layout layout = classify_reducing(geometry);
+  ASSERT_EQ(layout.rank, 3);
+  ASSERT_EQ(layout.reduced_rank, 2);
+  const KernelSpec spec = row_spec({float32}, {float32});
+  EXPECT_THAT(argument_struct(spec, layout), ::testing::HasSubstr("  i64 kept[3];\n  u32 kept_magic[3];\n  u32 kept_shift[3];\n  i64 reduced[2];\n  u32 reduced_magic[2];\n  u32 reduced_shift[2];\n"));
+  ArgumentBlock block(spec, layout, geometry, 4);
+  constexpr std::size_t kKept = 3 * 8 + 5 * 8, kKeptMagic = kKept + 3 * 8, kReduced = kKeptMagic + 2 * 3 * 4, kReducedMagic = kReduced + 2 * 8;  // behind pointers, scratch and the counts
+  const auto extent = [&](std::size_t extents, int axis) { return static_cast<std::uint32_t>(at<std::int64_t>(block, extents + 8 * static_cast<std::size_t>(axis))); };
+  const auto quotient = [&](std::uint32_t n, std::size_t magic, int axis, int rank) {
+    return divide(n, at<std::uint32_t>(block, magic + 4 * static_cast<std::size_t>(axis)), at<std::uint32_t>(block, magic + 4 * static_cast<std::size_t>(rank + axis)));
+  };
+  for (std::uint32_t n = 0; n < 1000; ++n) {
+    for (int axis : {1, 2}) EXPECT_EQ(quotient(n, kKeptMagic, axis, 3), n / extent(kKept, axis));
+    EXPECT_EQ(quotient(n, kReducedMagic, 1, 2), n / extent(kReduced, 1));
+  }
+  layout.wide = true;
+  EXPECT_THAT(argument_struct(spec, layout), ::testing::Not(::testing::HasSubstr("magic")));
+}
+
 bool fast(ArgumentBlock& block, std::uintptr_t x, std::uintptr_t y) {
   block.set_pointer(0, reinterpret_cast<const void*>(x));
   block.set_pointer(1, reinterpret_cast<const void*>(y));
