@@ -28,6 +28,26 @@ template <int N, class T> DAMO_FUNCTION void store(T* p, const Vec<T, N>& vector
 }
 typedef u32 index;
 typedef i32 offset;
+template <int N> DAMO_FUNCTION Vec<float, N> widened(const Vec<bfloat16, N>& vector) {
+  u32 words[N / 2];
+  memcpy(words, &vector, sizeof words);
+  Vec<float, N> floats;
+#pragma unroll
+  for (int k = 0; k < N; ++k) floats.e[k] = __uint_as_float(k % 2 ? words[k / 2] & 0xffff0000u : words[k / 2] << 16);
+  return floats;
+}
+template <int N> DAMO_FUNCTION Vec<float, N> widened(const Vec<half, N>& vector) {
+  Vec<float, N> floats;
+#pragma unroll
+  for (int k = 0; k < N; ++k) floats.e[k] = float(vector.e[k]);
+  return floats;
+}
+template <class T, int N> DAMO_FUNCTION Vec<T, N> narrowed(const Vec<float, N>& floats) {
+  Vec<T, N> vector;
+#pragma unroll
+  for (int k = 0; k < N; ++k) vector.e[k] = T(floats.e[k]);
+  return vector;
+}
 struct Arguments {
   const half* p0;
   const half* p1;
@@ -52,27 +72,27 @@ DAMO_FUNCTION float f3_sub(float x0, float x1) {
   typedef float T;
   return convert<float>(x0 - x1);
 }
-DAMO_FUNCTION void body(float v0, float v1, half& y0, half& y1) {
+DAMO_FUNCTION void body(float v0, float v1, float& y0, float& y1) {
   const float v3 = f0_mul(v0, 1.5f);
   const float v4 = f1_add(v3, v1);
   const float v5 = f2_tanh(v4);
   const float v6 = f0_mul(v5, v0);
   const float v7 = f3_sub(v0, v1);
-  y0 = half(v6);
-  y1 = half(v7);
+  y0 = v6;
+  y1 = v7;
 }
 extern "C" __global__ void __launch_bounds__(128) damo_mul_add_tanh_mul_sub(const __grid_constant__ Arguments a) {
   wait_first();
-  Vec<half, 8> x0[1];
-  Vec<half, 8> x1[1];
-  Vec<half, 8> y2[1];
-  Vec<half, 8> y3[1];
+  Vec<float, 8> x0[1];
+  Vec<float, 8> x1[1];
+  Vec<float, 8> y2[1];
+  Vec<float, 8> y3[1];
 #pragma unroll
   for (u32 u = 0; u < 1; ++u) {
     const index at = ((index(blockIdx.x) * 1 + u) * 128 + threadIdx.x) * 8;
     if (a.fast && at + 8 <= a.n) {
-      x0[u] = load<8>(a.p0 + at);
-      x1[u] = load<8>(a.p1 + at);
+      x0[u] = widened(load<8>(a.p0 + at));
+      x1[u] = widened(load<8>(a.p1 + at));
     } else {
 #pragma unroll
       for (int k = 0; k < 8; ++k) {
@@ -88,8 +108,8 @@ extern "C" __global__ void __launch_bounds__(128) damo_mul_add_tanh_mul_sub(cons
 #pragma unroll
     for (int k = 0; k < 8; ++k) body(float(x0[u].e[k]), float(x1[u].e[k]), y2[u].e[k], y3[u].e[k]);
     if (a.fast && at + 8 <= a.n) {
-      store<8>(a.p2 + at, y2[u]);
-      store<8>(a.p3 + at, y3[u]);
+      store<8>(a.p2 + at, narrowed<half>(y2[u]));
+      store<8>(a.p3 + at, narrowed<half>(y3[u]));
     } else {
 #pragma unroll
       for (int k = 0; k < 8; ++k) {

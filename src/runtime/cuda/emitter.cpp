@@ -1,5 +1,7 @@
 #include "runtime/cuda/emitter.hpp"
 
+#include <algorithm>
+
 #include "runtime/cuda/flat_schedule.hpp"
 #include "runtime/cuda/flat_text.hpp"
 #include "runtime/cuda/reducing_text.hpp"
@@ -14,10 +16,23 @@ namespace damo {
 CudaEmitter::CudaEmitter(const KernelSpec& spec, const Layout& layout)
     : spec_(spec), layout_(layout), schedule_(cuda_schedule(spec, layout)), tile_(cuda_tile(spec, layout)), pieces_(interleaved_of(spec, layout)) {
   if (schedule_.part > 0 && layout.tile_axis < 0) parts_.emplace(spec, schedule_.part);
+  widened_ = widened();
 }
 
 std::string CudaEmitter::stored(int i) const { return storage_type(spec_.parameter_dtype(i)); }
 std::string CudaEmitter::loaded(int i) const { return value_type(spec_.parameter_dtype(i)); }
+
+/// Which arrays of 16-bit floats are held as floats: inputs, and outputs whose values are floats, of a kernel that moves whole vectors by themselves.
+std::vector<bool> CudaEmitter::widened() const {
+  std::vector<bool> all(static_cast<std::size_t>(spec_.parameter_count()), false);
+  const bool in_blocks = !spec_.loop && layout_.places == 0 && layout_.tile_axis < 0;
+  if (!in_blocks || parts_ || !pieces_.empty() || spec_.has_guards() || schedule_.vector % 2 != 0) return all;
+  for (int i = 0; i < spec_.parameter_count(); ++i) {
+    if (!is_half(spec_.parameter_dtype(i))) continue;
+    all[static_cast<std::size_t>(i)] = spec_.is_output(i) ? value_type(StepPrinter(spec_).dtype(spec_.stores[static_cast<std::size_t>(i - spec_.input_count())])) == "float" : !is_scalar(access(i));
+  }
+  return all;
+}
 
 std::string CudaEmitter::emit() {
   const bool tiled = layout_.tile_axis >= 0, turns_places = layout_.places > 0;
@@ -28,7 +43,8 @@ std::string CudaEmitter::emit() {
   if (turns_places) text_ += std::string(kCudaAhead) + kCudaFlat;
   else if (layout_.aligned && !pieces_.empty()) text_ += "template <class T> DAMO_FUNCTION T* lower(T* a, T* b) { return a < b ? a : b; }\n";
   else if (tiled) line("DAMO_FUNCTION index at_most(index a, index b) { return a < b ? a : b; }");
-  text_ += argument_struct(spec_, layout_) + cuda_guard_functions(spec_) + (parts_ ? parts_->functions() : step_functions(spec_));
+  if (std::find(widened_.begin(), widened_.end(), true) != widened_.end()) text_ += kCudaHalves;
+  text_ += argument_struct(spec_, layout_) + cuda_guard_functions(spec_) + (parts_ ? parts_->functions() : step_functions(spec_, [this](int output) { return is_widened(spec_.input_count() + output); }));
   if (turns_places) divides_known_ = emit_flat_body();
   if (layout_.joined) text_ += joined_structs();
   line("extern \"C\" __global__ void __launch_bounds__(" + number(turns_places ? 32 * flat_warps(spec_, layout_) : tiled ? tile_.threads
@@ -65,7 +81,7 @@ void CudaEmitter::emit_block_schedule() {
   emit_pieces();
   for (int i = 0; i < spec_.parameter_count(); ++i) {
     if (is_scalar_input(i) || is_counted(i)) continue;
-    line("  Vec<" + stored(i) + ", " + n + "> " + (spec_.is_output(i) ? "y" : "x") + number(i) + "[" + unroll + "];");
+    line("  Vec<" + held(i) + ", " + n + "> " + (spec_.is_output(i) ? "y" : "x") + number(i) + "[" + unroll + "];");
   }
   for (int axis = 0; keeps_coordinates() && axis < layout_.rank; ++axis) line("  index kept" + number(axis) + "[" + unroll + "];");
   const auto each_vector = [&](auto&& emit) {
@@ -204,12 +220,13 @@ void CudaEmitter::emit_coordinates(const std::string& indent, const std::string&
 
 std::string CudaEmitter::vector_load(int i) const {
   const std::string n = number(schedule_.vector), x = "x" + number(i) + "[u]";
+  const auto widened = [&](const std::string& vector) { return is_widened(i) ? "widened(" + vector + ")" : vector; };
   switch (access(i)) {
-    case Access::kDense: return x + " = load<" + n + ">(" + pointer(i) + " + at);";
+    case Access::kDense: return x + " = " + widened("load<" + n + ">(" + pointer(i) + " + at)") + ";";
     case Access::kRow:
       if (spec_.is_ordinals(i)) return "for (int k = 0; k < " + n + "; ++k) " + x + ".e[k] = " + pointer(i) + "[" + offset(i, true) + " + k];";
-      return x + " = load_again<" + n + ">(" + pointer(i) + " + (" + slice(i) + offset(i, true) + "));";
-    case Access::kRepeat: return "{ const " + stored(i) + " once = " + pointer(i) + "[" + offset(i, true) + "]; for (int k = 0; k < " + n + "; ++k) " + x + ".e[k] = once; }";
+      return x + " = " + widened("load_again<" + n + ">(" + pointer(i) + " + (" + slice(i) + offset(i, true) + "))") + ";";
+    case Access::kRepeat: return "{ const " + held(i) + " once = " + pointer(i) + "[" + offset(i, true) + "]; for (int k = 0; k < " + n + "; ++k) " + x + ".e[k] = once; }";
     default:
       return "for (int k = 0; k < " + n + "; ++k) " + x + ".e[k] = " + pointer(i) + "[" + offset(i, true) + " + k * a.s" + number(i) + "[" +
              number(layout_.rank - 1) + "]];";
@@ -217,10 +234,10 @@ std::string CudaEmitter::vector_load(int i) const {
 }
 
 std::string CudaEmitter::vector_store(int i) const {
-  const std::string n = number(schedule_.vector), y = "y" + number(i) + "[u]";
+  const std::string n = number(schedule_.vector), y = "y" + number(i) + "[u]", vector = is_widened(i) ? "narrowed<" + stored(i) + ">(" + y + ")" : y;
   switch (access(i)) {
-    case Access::kDense: return "store<" + n + ">(" + pointer(i) + " + at, " + y + ");";
-    case Access::kRow: return "store<" + n + ">(" + pointer(i) + " + (" + offset(i, true) + "), " + y + ");";
+    case Access::kDense: return "store<" + n + ">(" + pointer(i) + " + at, " + vector + ");";
+    case Access::kRow: return "store<" + n + ">(" + pointer(i) + " + (" + offset(i, true) + "), " + vector + ");";
     case Access::kScalar: return pointer(i) + "[0] = " + y + ".e[0];";
     case Access::kRepeat: return pointer(i) + "[" + offset(i, true) + "] = " + y + ".e[0];";
     default:

@@ -19,6 +19,7 @@ class CudaEmitter {
   std::string emit();
 
  private:
+  std::vector<bool> widened() const;
   void emit_scalars(const std::string& indent);
   void emit_block_schedule();     // flat and coordinates
   void emit_turns();              // in turns: loop_emitter.cpp
@@ -64,6 +65,9 @@ class CudaEmitter {
   std::string pointer(int i) const { return "a.p" + std::to_string(i); }
   /// Looks at what output i stores, if it is guarded.
   std::string look(int i, const std::string& stored) const { return cuda_look(spec_, i - spec_.input_count(), stored); }
+  /// Whether a thread holds the array's 16-bit floats as floats, from vector to vector. Where a vector may be moved as a whole or element by element it would else hold each in a word of its own, put there and taken out again.
+  bool is_widened(int i) const { return widened_[static_cast<std::size_t>(i)]; }
+  std::string held(int i) const { return is_widened(i) ? "float" : stored(i); }
   std::string stored(int i) const;
   std::string loaded(int i) const;
   void line(const std::string& text) { text_ += text + "\n"; }
@@ -73,6 +77,7 @@ class CudaEmitter {
   CudaSchedule schedule_;
   CudaTile tile_;
   std::vector<Interleaved> pieces_;
+  std::vector<bool> widened_;       // of each parameter
   std::optional<BodyParts> parts_;  // of the body, where the schedule wants them
   bool divides_known_ = false;      // of a flat tile: it has known_body
   std::string refuse_;              // a call of what known_body does not ask for each element; empty: there is nothing

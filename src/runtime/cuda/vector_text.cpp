@@ -48,6 +48,30 @@ DAMO_FUNCTION void wait_first() {}
 
 const char* const kCudaDividePlaces = "DAMO_FUNCTION u32 divide(u32 n, u32 magic, u32 shift) { return (__umulhi(n, magic) + n) >> shift; }\n";
 
+// A bfloat16 in the upper half of a word is taken by a mask alone: a shift would be what the other way, element by element, ends with too, and NVRTC would take the elements out of their words
+// to have one shift behind both.
+const char* const kCudaHalves = R"(template <int N> DAMO_FUNCTION Vec<float, N> widened(const Vec<bfloat16, N>& vector) {
+  u32 words[N / 2];
+  memcpy(words, &vector, sizeof words);
+  Vec<float, N> floats;
+#pragma unroll
+  for (int k = 0; k < N; ++k) floats.e[k] = __uint_as_float(k % 2 ? words[k / 2] & 0xffff0000u : words[k / 2] << 16);
+  return floats;
+}
+template <int N> DAMO_FUNCTION Vec<float, N> widened(const Vec<half, N>& vector) {
+  Vec<float, N> floats;
+#pragma unroll
+  for (int k = 0; k < N; ++k) floats.e[k] = float(vector.e[k]);
+  return floats;
+}
+template <class T, int N> DAMO_FUNCTION Vec<T, N> narrowed(const Vec<float, N>& floats) {
+  Vec<T, N> vector;
+#pragma unroll
+  for (int k = 0; k < N; ++k) vector.e[k] = T(floats.e[k]);
+  return vector;
+}
+)";
+
 std::string cuda_head(const std::string& types) {
   return kHead + types + kWait + kVector + kLoad + kLoadAgain + kStore;
 }

@@ -198,20 +198,20 @@ std::string StepPrinter::stored(int output, const Name& name) const {
   return value_type(dtype(value)) == value_type(to) ? type + "(" + text + ")" : converted(type, text);
 }
 
-std::string step_functions(const KernelSpec& spec) {
+std::string step_functions(const KernelSpec& spec, const std::function<bool(int output)>& as_float) {
   const StepPrinter steps(spec);
   std::string text = steps.functions() + (spec.numbers.empty() ? "DAMO_FUNCTION void body(" : "DAMO_FUNCTION void body(const Numbers& numbers, ");
   for (int i = 0; i < spec.parameter_count(); ++i) {
     const DType dtype = spec.parameter_dtype(i);
-    text += (i > 0 ? ", " : "") + (spec.is_output(i) ? storage_type(dtype) + "& y" + std::to_string(i - spec.input_count())
-                                                     : value_type(dtype) + " " + local_name(i));
+    const int output = i - spec.input_count();
+    text += (i > 0 ? ", " : "") + (spec.is_output(i) ? (as_float(output) ? "float" : storage_type(dtype)) + "& y" + std::to_string(output) : value_type(dtype) + " " + local_name(i));
   }
   text += ") {\n";
   for (int value = spec.first_step(); value < spec.first_step() + static_cast<int>(spec.steps.size()); ++value) {
     text += "  const " + value_type(steps.dtype(value)) + " " + local_name(value) + " = " + steps.call(value, local_name) + ";\n";
   }
   for (int i = 0; i < static_cast<int>(spec.stores.size()); ++i) {
-    text += "  y" + std::to_string(i) + " = " + steps.stored(i, local_name) + ";\n";
+    text += "  y" + std::to_string(i) + " = " + (as_float(i) ? steps.value_text(spec.stores[static_cast<std::size_t>(i)], local_name) : steps.stored(i, local_name)) + ";\n";
   }
   return text + "}\n";
 }
