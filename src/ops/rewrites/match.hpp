@@ -66,6 +66,6 @@ bool changes_nothing(const std::vector<int>& pattern, int rank);
 Variable number(double value, DType dtype);
 
 /// Lists of rules, in their order within the pass `simplify`.
-std::vector<Rule> useless_rules(), view_rules(), part_rules(), folding_rules(), algebra_rules(bool reassociates), stability_rules();
+std::vector<Rule> useless_rules(), view_rules(), part_rules(), folding_rules(), algebra_rules(bool reassociates), stability_rules(), sum_rules();
 
 }  // namespace damo

@@ -42,7 +42,7 @@ Variable number(double value, DType dtype) { return constant(Scalar(value).cast(
 
 std::vector<Rule> simplification_rules(bool reassociates) {
   std::vector<Rule> all = folding_rules();
-  for (std::vector<Rule> rules : {useless_rules(), part_rules(), view_rules(), algebra_rules(reassociates), stability_rules()}) {
+  for (std::vector<Rule> rules : {useless_rules(), part_rules(), view_rules(), algebra_rules(reassociates), stability_rules(), sum_rules()}) {
     all.insert(all.end(), std::make_move_iterator(rules.begin()), std::make_move_iterator(rules.end()));
   }
   return all;

@@ -219,6 +219,29 @@ TEST_F(Simplify, PutsPartsThatWereSetIntoZerosSideBySide) {
   }
 }
 
+TEST_F(Simplify, TakesSumsThatWaitForOthersApart) {
+  const Variable centred = x_ - mean(x_, 1, keepdims), r = rsqrt(mean(sqr(centred), 1, keepdims)), c = sum(y_ * centred, 1, keepdims), of_y = sum(y_, 1, keepdims);
+  EXPECT_EQ(simplified(sum(y_ * r + centred * c, 1, keepdims)), simplified(r * of_y)) << "the sum of x - mean(x) is 0";
+  EXPECT_EQ(simplified(sum(-(y_ * r), 1, keepdims)), simplified(neg(r) * of_y));
+  EXPECT_EQ(simplified(sum(y_ * r - x_ * c, 1, keepdims)), simplified(r * of_y + neg(c) * sum(x_, 1, keepdims)));
+  EXPECT_EQ(simplified(sum(y_ * (x_ * c), 1, keepdims)), simplified(c * sum(y_ * x_, 1, keepdims))) << "a factor of a factor";
+}
+
+TEST_F(Simplify, LeavesSumsThatWaitForNoMoreThanTheirTerms) {
+  const Variable c = sum(y_ * x_, 1, keepdims);
+  const auto stays = [&](const Variable& sums) {
+    const Variable inputs[] = {x_, y_, v_, n_, b_, k_, h_}, outputs[] = {sums};
+    EXPECT_EQ(simplified(sums), formula(merge_duplicates(FunctionGraph(inputs, outputs, true))));
+  };
+  stays(sum(x_ * v_ + y_, 1, keepdims));
+  stays(sum(exp(x_ * c), 1, keepdims));
+  stays(sum(x_ * exp(y_ * c), 1, keepdims));
+  stays(sum(x_ / c, 1, keepdims));
+  stays(sum(x_ * sum(y_ * x_, 0, keepdims), 1, keepdims));  // which is no row's
+  stays(sum(h_ * sum(h_, 1, keepdims), 1, keepdims));       // float16
+  stays(sum(c * sum(x_, 1, keepdims), 1, keepdims));         // one element a row
+}
+
 TEST_F(Simplify, HasItsRulesInTheManual) {
   std::ifstream file(DAMO_SOURCE_DIR "/docs/rewrites.md");
   const std::string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());

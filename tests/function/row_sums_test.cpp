@@ -1,0 +1,73 @@
+// Sums whose elements wait for other sums along the same rows (rule split_row_sum): rewritten, as they stand, and in float64.
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <damo/damo.hpp>
+
+#include "support/devices.hpp"
+
+namespace damo {
+namespace {
+
+class RowSums : public testing::OnEachDevice {
+ protected:
+  Array noise(const Shape& shape, DType dtype, double shift = 0) {
+    std::normal_distribution<double> normal;
+    std::vector<double> values(static_cast<std::size_t>(shape[0] * shape[1]));
+    for (double& value : values) value = shift + normal(random_);
+    return astype(Array::from(values, shape, device()), dtype);
+  }
+  /// Random sums of up to three products, in which x, y, what is left of x's mean, and sums of these stand.
+  Variable drawn(const Variable& x, const Variable& y, int axis) {
+    const Variable centred = x - mean(x, axis, keepdims), spread = rsqrt(mean(sqr(centred), axis, keepdims) + 1e-3);
+    const Variable elements[] = {x, y, centred, x * y, exp(0.1 * y)}, commons[] = {spread, mean(x * y, axis, keepdims), max(y, axis, keepdims) * spread, constant(Scalar(0.5f))};
+    Variable sum_of;
+    for (int terms = 1 + static_cast<int>(random_() % 3); terms > 0; --terms) {
+      Variable term = elements[random_() % 5] * astype(commons[random_() % 4], x.dtype());
+      if (random_() % 3 == 0) term = elements[random_() % 5] * term;
+      if (random_() % 2 == 0) term = -term;
+      sum_of = sum_of ? (random_() % 2 ? sum_of + term : sum_of - term) : term;
+    }
+    return sum(sum_of, axis, keepdims) / 64.0;
+  }
+  std::mt19937 random_{7};
+};
+
+TEST_P(RowSums, AreThoseOfTheGraphAsItStands) {
+  for (int round = 0; round < 12; ++round) {
+    const DType dtype = round % 3 == 0 ? bfloat16 : round % 3 == 1 ? float32 : float64;
+    const int axis = round % 2;
+    const std::mt19937 before = random_;
+    const auto built = [&](DType of, bool rewrites) {
+      random_ = before;
+      const Variable x = input({of, {kUnknown, kUnknown}}, "x"), y = input({of, {kUnknown, kUnknown}}, "y"), s = drawn(x, y, axis);
+      return function({x, y}, {s, y * s}, {.rewrite = rewrites, .device = device(), .allow_unused_inputs = true});
+    };
+    const Function rewritten = built(dtype, true), standing = built(float64, false);
+    const Shape shape{33, 64};
+    const Array x = noise(shape, dtype, round % 4), y = noise(shape, dtype);
+    const Results found = rewritten(x, y), right = standing(astype(x, float64), astype(y, float64));
+    const double roundings = dtype == float64 ? 1e-12 : dtype == float32 ? 2e-5 : 6e-2;
+    for (int i = 0; i < 2; ++i) {
+      const std::vector<double> a = found[static_cast<std::size_t>(i)].to_doubles(), b = right[static_cast<std::size_t>(i)].to_doubles();
+      double greatest = 1;
+      for (double value : b) greatest = std::max(greatest, std::abs(value));
+      for (std::size_t k = 0; k < a.size(); ++k) ASSERT_NEAR(a[k], b[k], roundings * greatest) << "round " << round << ", result " << i << ", element " << k;
+    }
+  }
+}
+
+TEST_P(RowSums, AreNoNumbersWhereElementsAreNone) {
+  const Variable x = matrix("x"), y = matrix("y"), centred = x - mean(x, 1, keepdims), c = sum(y * centred, 1, keepdims);
+  const Function f = function({x, y}, {sum(y * c + centred * c, 1, keepdims)}, {.device = device()});
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  const std::vector<double> found = f(astype(Array::from(std::vector<double>{1, inf, 2, nan, 5, 6}, {3, 2}, device()), float32), astype(Array::from(std::vector<double>{1, 2, 3, 4, nan, 1}, {3, 2}, device()), float32))[0].to_doubles();
+  for (double value : found) EXPECT_TRUE(std::isnan(value)) << value;
+}
+
+DAMO_ON_EACH_DEVICE(RowSums);
+
+}  // namespace
+}  // namespace damo
