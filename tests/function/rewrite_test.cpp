@@ -122,7 +122,7 @@ class RandomExpression {
 };
 
 TEST_P(Rewriting, OfRandomExpressionsKeepsEveryBitByExactRules) {
-  const std::vector<std::string> others = {"to_log1p", "to_expm1", "to_softplus", "to_log_of_inverse", "to_sigmoid", "to_complement", "to_logaddexp", "to_logsumexp", "to_softmax", "to_log_softmax", "drop_softmax_quotient", "to_sigmoid_slope", "drop_sigmoid_quotient", "specialise_power"};
+  const std::vector<std::string> others = {"to_log1p", "to_expm1", "to_softplus", "to_log_of_inverse", "to_sigmoid", "to_complement", "to_logaddexp", "to_logsumexp", "to_softmax", "to_log_softmax", "drop_softmax_quotient", "to_softmax_gradient", "drop_softmax_shift", "to_sigmoid_slope", "drop_sigmoid_quotient", "specialise_power"};
   const Array a = array({0.0f, -0.0f, 1.0f, -1.0f, 0.5f, -2.5f, 3e38f, -3e38f, 1e-40f, kInfinity, -kInfinity, kNaN}, {6, 2});
   const Array b = array({1.0f, -1e-40f, kInfinity, 2.0f, -0.0f, kNaN, 0.25f, 7.0f, -3.0f, -kInfinity, 0.0f, 1.0f}, {6, 2});
   const char* text = std::getenv("REWRITE_GRAPHS");
@@ -163,6 +163,21 @@ TEST_P(Rewriting, KeepsRowsOfExponentialsFinite) {
   EXPECT_NEAR(got[2][0], near + std::log(two), 1e-5);
   EXPECT_THAT(got[3], ::testing::Pointwise(::testing::DoubleNear(1e-6), {share - 1, 1 - share, 0.0, softmax[3], softmax[4] - 1, softmax[5]}));
   EXPECT_THAT(got[4], ::testing::Pointwise(::testing::DoubleNear(1e-6), softmax));
+}
+
+TEST_P(Rewriting, TakesGradientsOfASoftmaxWrittenInPlainOps) {
+  const Variable x = matrix("x"), g = matrix("g"), e = exp(x - max(x, 1, keepdims)), p = e / sum(e, 1, keepdims);
+  const Array values = array({0.5f, 0.5f, -2, -kInfinity, 3, 1, 3, 80, -80, 0, 1, 2}, {4, 3}), by = array({1, 2, 3, 4, 5, -6, 0, 1e30f, 1, -1, 2, 0.25f}, {4, 3});
+  const auto got = results({x, g}, {grad(sum(p * g), x)}, {}, values, by);
+  for (std::size_t row = 0; row < 4; ++row) {
+    double greatest = -HUGE_VAL, sum = 0, dot = 0, shares[3];
+    const auto at = [&](std::size_t k) { return 3 * row + k; };
+    const std::vector<double> v = values.to_doubles(), by_row = by.to_doubles();
+    for (std::size_t k = 0; k < 3; ++k) greatest = std::max(greatest, v[at(k)]);
+    for (std::size_t k = 0; k < 3; ++k) sum += shares[k] = std::exp(v[at(k)] - greatest);
+    for (std::size_t k = 0; k < 3; ++k) dot += by_row[at(k)] * (shares[k] /= sum);
+    for (std::size_t k = 0; k < 3; ++k) EXPECT_NEAR(got[0][at(k)], (by_row[at(k)] - dot) * shares[k], 4e-7 * (std::fabs(by_row[at(k)]) + std::fabs(dot)) * shares[k] + 1e-6) << "row " << row << ", element " << k;
+  }
 }
 
 TEST_P(Rewriting, KeepsGradientsOfLogarithmsOfSigmoidsFinite) {

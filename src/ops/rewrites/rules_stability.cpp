@@ -1,6 +1,8 @@
 // Rules for what is exact in one function and overflows, cancels or rounds in its parts. Where the parts are exact enough both agree but for
 // rounding; elsewhere the result is the one that the expression means: log(1 + exp(1000)) is 1000, not inf. Of floating values of one
 // dtype alone: where integers wrap, the parts are what was asked for.
+#include <array>
+
 #include <damo/ops/cast.hpp>
 #include <damo/ops/math.hpp>
 #include "ops/dimshuffle_op.hpp"
@@ -422,6 +424,80 @@ Variable drop_softmax_quotient(Site& site) {
   return {};
 }
 
+/// Both orders of the operands, or no operands.
+std::array<Pair, 2> orders_of(const Site& site, ValueId value, const OpPtr& op) { return {pair_of(site, value, op), pair_of(site, value, op).swapped()}; }
+
+/// What fills the shape of another value, or the value itself: the shape is that of an operand beside it.
+ValueId unfilled(const Site& site, ValueId value, ValueId shape) {
+  const Pair fill = pair_of(site, value, rows().second);
+  return fill && fill.first == shape ? fill.second : value;
+}
+
+/// What is summed along these axes; kNone where the value is no such sum.
+ValueId summed(const Site& site, ValueId value, std::uint32_t axes) {
+  const auto* sum = site.made_by<ReduceOp>(value);
+  return sum && sum->kind() == ReductionKind::kSum && *sum->reduced_axes() == axes ? site.input_of(value) : ValueId::kNone;
+}
+
+/// (g / s + sum(-(g p) / s)) e, which the gradient of a softmax p = e / s is, is (g - sum(g p)) p: an element is divided once. |sum(g p)| is no greater than the greatest |g|, so that nothing overflows.
+Variable to_softmax_gradient(Site& site) {
+  for (const Pair& factors : orders_of(site, site.output(), rows().mul)) {
+    const ValueId e = factors.second, x = factors ? exponent(site, e) : ValueId::kNone;
+    if (x == ValueId::kNone || !is_shifted(site, x)) continue;
+    for (const Pair& terms : orders_of(site, factors.first, rows().add)) {
+      const Pair quotient = terms ? pair_of(site, terms.first, rows().true_div) : Pair();
+      const std::uint32_t axes = quotient ? summed_axes(site, quotient.second, e) : 0;
+      if (axes == 0 || !are_floats(site, quotient.first, e)) continue;
+      const ValueId negated = summed(site, unfilled(site, terms.second, e), axes), each = negated == ValueId::kNone ? negated : inside(site, negated, rows().neg);
+      const Pair shares = each == ValueId::kNone ? Pair() : pair_of(site, each, rows().true_div);
+      if (!shares || shares.second != quotient.second) continue;
+      for (const Pair& weighted : orders_of(site, shares.first, rows().mul)) {
+        const Pair p = weighted && weighted.first == quotient.first ? pair_of(site, weighted.second, rows().true_div) : Pair();
+        if (!p || p.first != e || p.second != quotient.second) continue;
+        const Variable g = site.operand(quotient.first), softmax = site.operand(weighted.second);
+        return if_fits(site, mul(sub(g, reduce(ReductionKind::kSum, mul(g, softmax), axes, {})), softmax));
+      }
+    }
+  }
+  return {};
+}
+
+/// The axes along which the value is (g - sum(g p)) p with a softmax p of x less its greatest; 0: it is none.
+std::uint32_t axes_of_softmax_gradient(const Site& site, ValueId value, ValueId x) {
+  for (const Pair& factors : orders_of(site, value, rows().mul)) {
+    const Pair difference = factors ? pair_of(site, factors.first, rows().sub) : Pair(), p = difference ? softmax_parts(site, factors.second) : Pair();
+    if (!p || p.first == ValueId::kNone || !is_shifted(site, p.first) || unshifted(site, p.first) != x) continue;
+    const std::uint32_t axes = summed_axes(site, p.second, pair_of(site, factors.second, rows().true_div).first);
+    const ValueId each = summed(site, difference.second, axes);
+    for (const Pair& weighted : each == ValueId::kNone ? std::array<Pair, 2>() : orders_of(site, each, rows().mul)) {
+      if (weighted.first == difference.first && weighted.second == factors.second) return axes;
+    }
+  }
+  return 0;
+}
+
+/// What is cast, or the value itself.
+ValueId uncast(const Site& site, ValueId value) {
+  const auto* op = site.made_by<ElementwiseOp>(value);
+  return op && op->cast_to() ? site.input_of(value) : value;
+}
+
+/// u + (sum(-u) / ties) (x == max(x)) is u, where u is the gradient of a softmax by its exponents: these are x less its greatest, which changes no softmax, so that u's sum is 0.
+Variable drop_softmax_shift(Site& site) {
+  for (const Pair& terms : orders_of(site, site.output(), rows().add)) {
+    for (const Pair& factors : orders_of(site, uncast(site, terms.second), rows().mul)) {
+      const Pair is_greatest = factors ? pair_of(site, uncast(site, factors.second), rows().eq) : Pair(), share = is_greatest ? pair_of(site, uncast(site, unfilled(site, factors.first, is_greatest.first)), rows().true_div) : Pair();
+      const std::uint32_t axes = share ? axes_of_softmax_gradient(site, terms.first, is_greatest.first) : 0;
+      const auto* max = axes == 0 ? nullptr : site.made_by<ReduceOp>(is_greatest.second);
+      if (!max || max->kind() != ReductionKind::kMax || site.input_of(is_greatest.second) != is_greatest.first || *max->reduced_axes() != axes) continue;
+      const ValueId negated = summed(site, uncast(site, share.first), axes);
+      if (negated == ValueId::kNone || inside(site, negated, rows().neg) != terms.first || summed(site, uncast(site, share.second), axes) != factors.second) continue;
+      return if_fits(site, terms.first);
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<Rule> stability_rules() {
@@ -441,6 +517,8 @@ std::vector<Rule> stability_rules() {
       {.name = "to_softmax", .ops = {row.true_div, row.mul}, .reads = is_one_of({row.exp}), .rewrite = to_softmax},
       {.name = "to_log_softmax", .ops = {row.log}, .rewrite = to_log_softmax},
       {.name = "drop_softmax_quotient", .ops = {row.mul}, .reads = is_one_of({row.true_div, row.add}), .rewrite = drop_softmax_quotient},
+      {.name = "to_softmax_gradient", .ops = {row.mul}, .reads = is_one_of({row.exp}), .rewrite = to_softmax_gradient},
+      {.name = "drop_softmax_shift", .ops = {row.add}, .reads = is_one_of({row.mul}), .rewrite = drop_softmax_shift},
   };
 }
 

@@ -170,6 +170,19 @@ TEST_F(Simplify, KnowsSoftmaxAndItsLogarithm) {
   EXPECT_EQ(simplified(log(softmax(h_))).substr(0, 30), "cast[float16](sub(sub(cast[flo") << "in float32 to the end";
 }
 
+TEST_F(Simplify, DividesOnceInGradientsOfSoftmax) {
+  const std::string p = "true_div(exp(sub(x, max(x))), sum(exp(sub(x, max(x)))))", gradient = "mul(sub(y, sum(mul(y, " + p + "))), " + p + ")";
+  const Variable e = exp(x_ - max(x_, 1, true)), s = sum(e, 1, true);
+  EXPECT_EQ(simplified((y_ / s + second(e, sum(-(y_ * (e / s) / s), 1, true))) * e), gradient) << "as gradients have it";
+  EXPECT_THAT(simplified(grad(sum(e / s * y_), x_)), ::testing::Not(::testing::HasSubstr("eq(x, max(x))"))) << "nothing comes back by the greatest element";
+  const Variable by_exponents = (y_ / s + sum(-(y_ * (e / s) / s), 1, true)) * e, greatest = cast(eq(x_, max(x_, 1, true)), float32);
+  EXPECT_EQ(simplified(by_exponents), gradient);
+  EXPECT_EQ(simplified(by_exponents + sum(-by_exponents, 1, true) / sum(greatest, 1, true) * greatest), gradient);
+  EXPECT_THAT(simplified((y_ / s + sum(-(x_ * (e / s) / s), 1, true)) * e), ::testing::HasSubstr("true_div(y, ")) << "of unlike factors";
+  EXPECT_THAT(simplified(by_exponents + sum(by_exponents, 1, true) / sum(greatest, 1, true) * greatest), ::testing::HasSubstr("eq(x, max(x))")) << "of the other sign";
+  EXPECT_THAT(simplified(by_exponents + sum(-by_exponents, 1, true) / sum(greatest, 1, true) * cast(eq(y_, max(x_, 1, true)), float32)), ::testing::HasSubstr("eq(y, max(x))"));
+}
+
 TEST_F(Simplify, MergesViews) {
   EXPECT_EQ(simplified(transpose(transpose(x_))), "x");
   EXPECT_EQ(simplified(transpose(expand_dims(x_, 0))), "dimshuffle[1, 0, -1](x)");
