@@ -23,12 +23,12 @@ std::string CudaReducingEmitter::held_place(int join, const std::string& row) co
 }
 
 std::string CudaReducingEmitter::held(int join, const std::string& row) const {
-  if (stays()) return "held" + number(join) + "[u]";
+  if (is_in_registers(join)) return "held" + number(join) + "[u]";
   return "gathered<" + number(layout_.vector) + ">(" + held_place(join, row) + ", " + number(layout_.lanes) + ")";
 }
 
 std::string CudaReducingEmitter::hold(int join, const std::string& row, const std::string& vector) const {
-  if (stays()) return "held" + number(join) + "[u] = " + vector + ";";
+  if (is_in_registers(join)) return "held" + number(join) + "[u] = " + vector + ";";
   return "scatter(" + held_place(join, row) + ", " + number(layout_.lanes) + ", " + vector + ");";
 }
 
@@ -37,12 +37,27 @@ void CudaReducingEmitter::emit_batch() {
   if (layout_.batched) line("  const i64 share = block % a.chunks, first_row = block / a.chunks * a.joined, end_row = first_row + a.joined;");
 }
 
+/// held3, ...: where these joins' values lie in shared memory, from `from` on.
+void CudaReducingEmitter::emit_held_shared(const std::vector<int>& joins, std::int64_t from) {
+  const std::string width = number(layout_.vector);
+  for (int join : joins) {
+    const std::string n = number(join), piece = "Vec<Joined" + n + ", " + number(held_piece(join)) + ">";
+    const std::int64_t bytes = std::int64_t{block_} * layout_.items * layout_.vector * spec_.step_of(join).join->bytes;
+    line("  static_assert(sizeof(Joined" + n + ") == " + number(spec_.step_of(join).join->bytes) + ", \"\");");
+    line("  " + piece + "* const held" + n + " = reinterpret_cast<" + piece + "*>(held + " + std::to_string(from) + ");");
+    line("  for (int u = 0; u < " + number(layout_.items) + "; ++u) {\n    Vec<Joined" + n + ", " + width + "> h;\n#pragma unroll\n    for (int k = 0; k < " + width + "; ++k) h.e[k] = neutral" + n + "();");
+    line("    " + hold(join, "slot", "h") + "\n  }");
+    from += divide_up(bytes, 128) * 128;
+  }
+}
+
 /// held3, ...: the block's values of joins across rows, of each row that it goes through at a time. Then the loop over its rows.
 void CudaReducingEmitter::emit_held_across() {
   emit_batch();
   const std::string width = number(layout_.vector), items = number(layout_.items);
   if (stays()) {
     for (int join : across_) {
+      if (!is_in_registers(join)) continue;
       const std::string n = number(join);
       line("  Vec<Joined" + n + ", " + width + "> held" + n + "[" + items + "];\n#pragma unroll\n  for (int u = 0; u < " + items + "; ++u) {");
       line("#pragma unroll\n    for (int k = 0; k < " + width + "; ++k) held" + n + "[u].e[k] = neutral" + n + "();\n  }");
@@ -50,16 +65,7 @@ void CudaReducingEmitter::emit_held_across() {
     return emit_stay_across();
   }
   line("  extern __shared__ __align__(128) unsigned char held[];");
-  std::int64_t from = 0;
-  for (int join : across_) {
-    const std::string n = number(join), piece = "Vec<Joined" + n + ", " + number(held_piece(join)) + ">";
-    const std::int64_t bytes = std::int64_t{block_} * layout_.items * layout_.vector * spec_.step_of(join).join->bytes;
-    line("  static_assert(sizeof(Joined" + n + ") == " + number(spec_.step_of(join).join->bytes) + ", \"\");");
-    line("  " + piece + "* const held" + n + " = reinterpret_cast<" + piece + "*>(held + " + std::to_string(from) + ");");
-    line("  for (int u = 0; u < " + items + "; ++u) {\n    Vec<Joined" + n + ", " + width + "> h;\n#pragma unroll\n    for (int k = 0; k < " + width + "; ++k) h.e[k] = neutral" + n + "();");
-    line("    " + hold(join, "slot", "h") + "\n  }");
-    from += divide_up(bytes, 128) * 128;
-  }
+  emit_held_shared(across_, 0);
   const std::string all = number(slots());
   line("  for (i64 group = " + std::string(layout_.batched ? "share; group * " + all + " < a.joined" : "block; group * " + all + " < a.n") + "; group += a.chunks) {");
   line("  const i64 own = " + std::string(layout_.batched ? "first_row + " : "") + "group * " + all + " + slot, row = own < " + end_of_rows() + " ? own : " + end_of_rows() + " - 1;");

@@ -107,33 +107,44 @@ void CudaReducingEmitter::emit_ring() {
   line("  u32 turn = 0" + std::string(layout_.ahead > 1 ? ", stage = 0;" : ";"));
 }
 
-/// Before the loop over rows: the first ones on their way, and, of a cluster, meetings for which every block is there. Then the loop.
+/// Of a cluster: meetings for which every block is there.
+void CudaReducingEmitter::emit_open_meetings() {
+  if (layout_.cluster == 1) return;
+  const std::string places = number(2 * (meetings() - (own_ ? 1 : 0)));
+  line("  __shared__ u64 meetings[" + places + "];\n  if (t == 0) {\n    for (int m = 0; m < " + places + "; ++m) open_meeting(meetings + m);\n    opened();\n  }");
+  line("  __syncthreads();\n  arrive();\n  leave();");
+}
+
+/// Before the loop over rows: the first ones on their way. Then the loop.
 void CudaReducingEmitter::emit_stay() {
   line("  const i64 clusters = gridDim.x / " + number(layout_.cluster) + ";");
-  if (layout_.cluster > 1) {
-    const std::string places = number(2 * (meetings() - (own_ ? 1 : 0)));
-    line("  __shared__ u64 meetings[" + places + "];\n  if (t == 0) {\n    for (int m = 0; m < " + places + "; ++m) open_meeting(meetings + m);\n    opened();\n  }");
-    line("  __syncthreads();\n  arrive();\n  leave();");
-  }
+  emit_open_meetings();
   emit_ring();
   if (beside()) line("  const int joined_row = t / " + number(joiners()) + " % " + number(tile_rows()) + ", joiner = t % " + number(joiners()) + ";");
   if (beside()) line("  for (i64 tile = block; tile * " + number(tile_rows()) + " < a.n; tile += clusters, ++turn) {\n  const i64 own = " + thread_row("tile") + ", row = own < a.n ? own : a.n - " + number(values()) + ";");
   else line("  for (i64 own = block; own < a.n; own += clusters, ++turn) {\n  const i64 row = own;");
 }
 
-/// Likewise of a block that joins across rows, with what rows share in registers.
+/// Likewise of a block that joins across rows, with what rows share in registers, or in shared memory where those have no room.
 void CudaReducingEmitter::emit_stay_across() {
+  emit_open_meetings();
   emit_ring();
+  std::size_t rows = static_cast<std::size_t>(layout_.ahead) * ahead_bytes(spec_, layout_);
+  for (int i : shared_) rows += static_cast<std::size_t>(layout_.lanes * layout_.items * layout_.vector * spec_.element_bytes(i));
+  emit_held_shared(across_shared_, static_cast<std::int64_t>(rows));
   std::vector<int> kept;
   for (int i = 0; i < spec_.input_count(); ++i) {
     if (is_read(i) && is_kept(i)) kept.push_back(i);
   }
-  declare_vectors(kept);
-  line("  {\n  const place end = place(a.length), first = place(lane) * " + number(layout_.vector) + ";");
-  for (int i : kept) text_ += row_start(i);
-  emit_bases(kept, "first");
-  emit_loads(kept, "first + u * " + number(step()));
-  line("  }\n  for (i64 own = " + std::string(layout_.batched ? "first_row + share" : "block") + "; own < " + end_of_rows() + "; own += a.chunks, ++turn) {\n  const i64 row = own;");
+  if (!kept.empty()) {
+    declare_vectors(kept);
+    line("  {\n  const place end = place(a.length), first = place(" + (layout_.cluster > 1 ? "part * " + number(layout_.lanes) + " + lane" : std::string("lane")) + ") * " + number(layout_.vector) + ";");
+    for (int i : kept) text_ += row_start(i);
+    emit_bases(kept, "first");
+    emit_loads(kept, "first + u * " + number(step()));
+    line("  }");
+  }
+  line("  for (i64 own = " + std::string(layout_.batched ? "first_row + share" : "block") + "; own < " + end_of_rows() + "; own += a.chunks, ++turn) {\n  const i64 row = own;");
 }
 
 /// Those of the inputs that a row before has asked for, what lies in shared memory, and the others, as they lie.

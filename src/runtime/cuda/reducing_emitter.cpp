@@ -29,7 +29,8 @@ CudaReducingEmitter::CudaReducingEmitter(const KernelSpec& spec, const Layout& l
   if (!stays()) return;
   ahead_ = arrays_ahead(spec, layout);
   shared_ = arrays_shared(spec, layout);
-  if (layout.cluster > 1) own_ = own_maximum(spec, passes_);
+  across_shared_ = joins_shared(spec, layout);
+  if (layout.cluster > 1 && across_.empty()) own_ = own_maximum(spec, passes_);
 }
 
 std::string CudaReducingEmitter::stored(int i) const { return storage_type(spec_.parameter_dtype(i)); }

@@ -13,7 +13,7 @@
 //   ahead     (whole) blocks, or clusters, that stay go over the rows, or tiles of rows beside each other, in turn. What a row's threads read they have asked for, each its own, into a ring in
 //             shared memory when they began with a row before. Their parts of what all rows share lie behind the ring from the first row on. The blocks of a cluster meet by messages; where that serves once for the first
 //             two passes, whose sums of exponentials are then against each block's own maximum (own_maximum.hpp). With joins across rows a thread has
-//             the values of its places in registers, and what all rows share there.
+//             the values of its places in registers, and what all rows share there; where they have no room in shared memory.
 //
 //   runs      (whole) neighbouring rows lie one behind the other in memory, so a warp's are one piece, which it moves through shared memory. A thread has
 //             whole ones of them, one after the other, and needs nothing from other threads.
@@ -71,6 +71,7 @@ class CudaReducingEmitter {
   void emit_run();
   void emit_leave_run();
   void emit_ring();
+  void emit_open_meetings();
   void emit_stay();
   void emit_stay_across();
   void emit_loads_ahead(const std::vector<int>& inputs);
@@ -110,6 +111,8 @@ class CudaReducingEmitter {
   void emit_row_stores();
   int held_piece(int join) const;
   std::string held_place(int join, const std::string& row) const;
+  bool is_in_registers(int join) const { return stays() && std::find(across_shared_.begin(), across_shared_.end(), join) == across_shared_.end(); }
+  void emit_held_shared(const std::vector<int>& joins, std::int64_t from);
   std::string held(int join, const std::string& row) const;                             ///< the thread's vector u
   std::string hold(int join, const std::string& row, const std::string& vector) const;  ///< the statement that writes it
   void emit_batch();
@@ -152,8 +155,8 @@ class CudaReducingEmitter {
   bool asks_elements() const { return is_guarded() && rows() && layout_.ends == Ends::kAnywhere; }
   /// Whether each pass that wants the input reads it. A block that goes over many rows finds what they share in its cache.
   bool is_late(int input) const { return !is_kept(input) && !is_ahead(input) && !(is_steady(input) && asks_early_) && (passes_.is_read_late(input) || (!across_.empty() && access(input) == Access::kEveryRow)); }
-  /// Whether a thread has what rows share in registers, from row to row.
-  bool is_kept(int input) const { return stays() && !across_.empty() && access(input) == Access::kEveryRow; }
+  /// Whether a thread has what rows share in registers, from row to row: not where its part lies in shared memory.
+  bool is_kept(int input) const { return stays() && !across_.empty() && access(input) == Access::kEveryRow && std::find(shared_.begin(), shared_.end(), input) == shared_.end(); }
   /// Whether rows begin anywhere, and their vectors where some in memory do.
   bool shifts() const { return rows() && layout_.ends == Ends::kAnywhere && layout_.vector > 1; }
   /// Whether a row that begins anywhere may be known to have others of the array beside it in memory.
@@ -225,6 +228,7 @@ class CudaReducingEmitter {
   bool is_own_ = false;            // the text at hand has the block's own maximum, not the row's
   std::vector<int> ahead_;         // arrays of which blocks that stay read rows ahead
   std::vector<int> shared_;        // arrays that rows share, of which they have their part in shared memory
+  std::vector<int> across_shared_;  // those of across_ whose values blocks that stay have there
   std::vector<int> places_;        // of arrays in runs (places_of_run)
   std::vector<int> divisors_;  // that the text at hand has declared
   std::string text_, users_kernels_;

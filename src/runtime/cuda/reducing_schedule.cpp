@@ -53,9 +53,6 @@ constexpr int kBlocksOfShortColumns = 4;        // of each multiprocessor, which
 constexpr int kVectorOfShorts = 8;                   // elements: 16 bytes of 16-bit floats
 constexpr int kLeastShortVector = 4, kMostShortCost = 8;  // elements of such columns' vectors, and what may be done with each
 constexpr int kArraysOfResidents = 2;           // of a kernel that has so many
-constexpr int kThreadsAhead = 512, kLeastLanesAhead = 64;  // of a multiprocessor whose blocks join across rows and read ahead, and of such a block
-constexpr int kElementsAhead = 16;                         // of a row, of such a thread: more where kThreadsAhead lanes do not hold the row so
-constexpr int kWordsAhead = 80;                            // registers of such a thread for what it holds of its row and from row to row
 constexpr int kOwnRegistersAcross = 16;         // as kOwnRegisters, of a block that goes over many rows: what 64 of them spill once a row costs less than a block fewer
 constexpr std::int64_t kRowsHeld = 256;         // that a block joins across, so that the error of a sum grows slowly
 
@@ -194,38 +191,6 @@ void share_rows_beside(const KernelSpec& spec, Layout& layout, const Geometry& g
   while (layout.beside < 32 && layout.beside * together < kLineBytes && layout.beside < geometry.count) layout.beside *= 2;
   layout.lanes = kReducingBlock / layout.beside;
   layout.items = items_of_pass(spec, layout, length);
-}
-
-/// Registers, times four, that an element takes of a block that joins across rows and reads ahead: of its row, of what rows share, of each join across rows.
-int bytes_ahead_across(const KernelSpec& spec, const Layout& layout) {
-  const Passes passes(spec, [](int, const Passes&) { return true; });
-  const std::vector<int> arrays = arrays_ahead(spec, layout);
-  int bytes = static_cast<int>(across_bytes(spec));
-  for (int i = 0; i < spec.input_count(); ++i) {
-    const bool holds = access_of(layout, i) == Access::kEveryRow || std::find(arrays.begin(), arrays.end(), i) != arrays.end() || !passes.is_read_late(i);
-    if (is_moved(access_of(layout, i)) && holds) bytes += spec.element_bytes(i);
-  }
-  std::size_t kept = 0;
-  for (const Passes::Pass& pass : passes.all()) kept = std::max(kept, pass.kept.size());
-  return bytes + static_cast<int>(kept) * 4;
-}
-
-/// A block that joins across rows as one that reads ahead, where that is better (docs/performance.md, "How a GPU's rows are shared out").
-void stay_across(const KernelSpec& spec, Layout& layout, const Geometry& geometry, const Processors& processors) {
-  const std::vector<int> arrays = arrays_ahead(spec, layout);
-  if (layout.reduced_rank > 1 || layout.lanes <= 32 || arrays.empty() || are_small(spec, layout, arrays) || !writes_elements(spec)) return;
-  const int most = kWordsAhead * 4 / (bytes_ahead_across(spec, layout) * layout.vector), wanted = std::min(std::max(kElementsAhead / layout.vector, 1), most);
-  const std::int64_t vectors = divide_up(geometry.reduced.count, layout.vector);
-  Layout stays = layout;
-  stays.cluster = 1;
-  stays.lanes = kLeastLanesAhead;
-  while (stays.lanes < kThreadsAhead && std::int64_t{stays.lanes} * wanted < vectors) stays.lanes *= 2;
-  stays.items = static_cast<int>(divide_up(vectors, stays.lanes));
-  stays.residents = kThreadsAhead / stays.lanes;
-  stays.ahead = 1;
-  const bool many = geometry.count >= std::int64_t{processors.count} * stays.residents;  // a row of each block
-  const bool fits = stays.items <= most && kOwnRegisters + kWordsAhead + words_held(spec) <= kRegisters / kThreadsAhead;
-  if (many && fits && static_cast<std::size_t>(stays.residents) * (ahead_bytes(spec, stays) + kSharedOfMeetings) <= processors.shared_bytes) layout = stays;
 }
 
 /// Lanes of a long row that nothing holds: of less than whole words as few as have all of it on its way at once, so that each joins many elements before it asks the others, while there are

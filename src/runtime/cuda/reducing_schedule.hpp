@@ -14,7 +14,7 @@
 //   that stay             blocks, or clusters, that go over the rows in turn with the next ones on their way to shared memory (staying_rows.hpp), for rows that no block holds, or that one alone holds and
 //                         waits for: of 16-bit floats, and where what all rows share is more than a cache has room for
 //   read again            each pass reads them; a kernel a pass where rows are so few that multiprocessors would wait for the last of them
-// Joins across rows       blocks go over rows in turn and hold a value for each place of a row, in shared memory, or in registers where they read ahead (stay_across). Where that does not fit, or no block
+// Joins across rows       blocks go over rows in turn and hold a value for each place of a row, in shared memory, or in registers where they read ahead, in clusters where no block holds a row so (stay_across). Where that does not fit, or no block
 //                         holds a row, they are a kernel of their own (split_passes.hpp)
 // One reading less        of rows that are read again: means and variances (moments.hpp), maxima and sums of exponentials (exponential_sums.hpp) (prefers_one_cuda_reading)
 // Groups                  of rows that are not held joins that can (Join::append_group) take what a thread reads at a time at once, with as many blocks resident as have enough on their way, and half the lanes where they would have one

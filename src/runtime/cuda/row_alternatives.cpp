@@ -105,7 +105,7 @@ JoinOrder join_order(const KernelSpec& spec, const Layout& layout, const Geometr
   order.beside = layout.beside;
   order.anywhere = layout.ends == Ends::kAnywhere;
   order.pairs_warps = layout.ahead > 0;
-  order.own_maximum = layout.ahead > 0 && layout.cluster > 1 && own_maximum(spec, Passes(spec, [](int, const Passes&) { return true; }));
+  order.own_maximum = layout.ahead > 0 && layout.cluster > 1 && !spec.joins_across() && own_maximum(spec, Passes(spec, [](int, const Passes&) { return true; }));
   order.run = layout.whole ? layout.items : vectors_of_a_sum(layout);
   each_accumulator(spec, [&](const Join& join) { order.group = std::max(order.group, vectors_of_a_group(join, layout)); });
   order.chunk = work.chunk;

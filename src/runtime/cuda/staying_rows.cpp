@@ -5,13 +5,19 @@
 #include "runtime/cuda/reducing_schedule.hpp"
 #include "runtime/cuda/reducing_vectors.hpp"
 #include "runtime/cuda/row_holders.hpp"
+#include "runtime/cuda/schedule.hpp"
 #include "runtime/kernel/passes.hpp"
+#include "runtime/kernel/pressure.hpp"
 
 namespace damo {
 namespace {
 
 constexpr std::int64_t kLeastSteady = 64;                                               // elements of a row, of which an array beside those that are read ahead has one: then its bytes are few, wherever they come from
 constexpr std::size_t kSharedOfHeldRows = 128 * 1024, kSharedOfHeldShorts = 96 * 1024;  // bytes of arrays which all rows share, which the first-level cache has for a block that holds its rows, and for one of rows of 16-bit floats
+constexpr int kThreadsAhead = 512, kLeastLanesAhead = 64;                               // of a multiprocessor whose blocks join across rows and read ahead, and of such a block
+constexpr int kElementsAhead = 16;                                                      // of a row, of such a thread: more where kThreadsAhead lanes do not hold the row so
+constexpr int kWordsAhead = 80;                                                         // registers of such a thread for what it holds of its row and from row to row, where it holds what rows share
+constexpr int kMostWordsAhead = 104;                                                    // likewise where some of that lies in shared memory, with those of a vector that is joined
 constexpr int kBytesFetched = 8;                                                        // at least: smaller pieces of a row take more instructions to ask for than they spare
 
 /// Whether any pass reads the input element by element.
@@ -25,6 +31,40 @@ std::size_t shared_by_rows(const KernelSpec& spec, const Layout& layout, std::in
   std::size_t bytes = 0;
   for (int i = 0; i < spec.input_count(); ++i) bytes += access_of(layout, i) == Access::kEveryRow ? static_cast<std::size_t>(length * spec.element_bytes(i)) : 0;
   return bytes;
+}
+
+/// Accumulators of joins across rows, in their order.
+std::vector<int> joined_across(const KernelSpec& spec) {
+  std::vector<int> joins;
+  const Passes passes(spec, [](int, const Passes&) { return true; });
+  for (const Passes::Pass& pass : passes.all()) joins.insert(joins.end(), pass.across.begin(), pass.across.end());
+  return joins;
+}
+
+/// Registers, times four, that an element takes of a block that joins across rows and reads ahead: of its row, of each join across rows, and of what rows share where that is held so.
+int bytes_ahead_across(const KernelSpec& spec, const Layout& layout, bool holds_shared) {
+  const Passes passes(spec, [](int, const Passes&) { return true; });
+  const std::vector<int> arrays = arrays_ahead(spec, layout);
+  int bytes = static_cast<int>(across_bytes(spec));
+  for (int i = 0; i < spec.input_count(); ++i) {
+    const bool is_shared = access_of(layout, i) == Access::kEveryRow, is_ahead = std::find(arrays.begin(), arrays.end(), i) != arrays.end();
+    const bool holds = is_shared ? holds_shared : is_ahead || !passes.is_read_late(i);
+    if (is_moved(access_of(layout, i)) && holds) bytes += spec.element_bytes(i);
+  }
+  std::size_t kept = 0;
+  for (const Passes::Pass& pass : passes.all()) kept = std::max(kept, pass.kept.size());
+  return bytes + static_cast<int>(kept) * 4;
+}
+
+/// Whether such a block's threads have registers for what rows share, too.
+bool holds_shared_across(const KernelSpec& spec, const Layout& layout) { return layout.items * layout.vector * bytes_ahead_across(spec, layout, true) <= 4 * kWordsAhead; }
+
+/// Registers of such a thread where what rows share lies in shared memory, as do so many of the joins across rows.
+int words_ahead_across(const KernelSpec& spec, const Layout& layout, std::size_t in_shared) {
+  int bytes = bytes_ahead_across(spec, layout, false);
+  const std::vector<int> joins = joined_across(spec);
+  for (std::size_t i = joins.size() - in_shared; i < joins.size(); ++i) bytes -= spec.step_of(joins[i]).join->bytes;
+  return layout.items * layout.vector * bytes / 4 + layout.vector * most_joined_words(spec);
 }
 
 /// Whether a block that stays has the array without reading its rows ahead: it has few elements of a row, or lies in shared memory from the first row on.
@@ -54,16 +94,26 @@ std::vector<int> arrays_ahead(const KernelSpec& spec, const Layout& layout) {
 
 std::vector<int> arrays_shared(const KernelSpec& spec, const Layout& layout) {
   std::vector<int> arrays;
-  if (layout.ahead == 0 || layout.beside > 0 || spec.joins_across() || layout.ends == Ends::kAnywhere) return arrays;
+  if (layout.ahead == 0 || layout.beside > 0 || layout.ends == Ends::kAnywhere || (spec.joins_across() && holds_shared_across(spec, layout))) return arrays;
   for (int i = 0; i < spec.input_count(); ++i) {
     if (access_of(layout, i) == Access::kEveryRow && lies_along_row(layout, i) && !spec.is_ordinals(i) && is_wanted(spec, i)) arrays.push_back(i);
   }
   return arrays;
 }
 
+std::vector<int> joins_shared(const KernelSpec& spec, const Layout& layout) {
+  if (layout.ahead == 0 || layout.beside > 0 || !spec.joins_across() || holds_shared_across(spec, layout)) return {};
+  const std::vector<int> joins = joined_across(spec);
+  std::size_t many = 0;
+  while (many < joins.size() && words_ahead_across(spec, layout, many) > kMostWordsAhead) ++many;
+  return {joins.end() - static_cast<std::ptrdiff_t>(many), joins.end()};
+}
+
 std::size_t shared_bytes_of_rows(const KernelSpec& spec, const Layout& layout) {
   std::size_t bytes = 0;
-  for (int i : arrays_shared(spec, layout)) bytes += static_cast<std::size_t>(layout.lanes * layout.items * layout.vector * spec.element_bytes(i));
+  const auto add = [&](int of_element) { bytes += static_cast<std::size_t>(layout.lanes * layout.items * layout.vector * of_element); };
+  for (int i : arrays_shared(spec, layout)) add(spec.element_bytes(i));
+  for (int join : joins_shared(spec, layout)) add(spec.step_of(join).join->bytes);
   return bytes;
 }
 
@@ -81,22 +131,45 @@ void stay(const KernelSpec& spec, Layout& layout, const Geometry& geometry, cons
     read += !is_scalar(access_of(layout, i)) && !spec.is_row(i);
     beside += is_moved(access_of(layout, i)) && is_beside(spec, stays, geometry, i);
   }
-  // Of 16-bit floats one block a multiprocessor has too little on its way, and one that holds a row waits for what rows share where the first-level cache has no room for it.
+  // Of 16-bit floats one block a multiprocessor has too little on its way; of two arrays it reads for most of its time, with nothing on its way while it computes; and one that holds a row waits for what rows
+  // share where the first-level cache has no room for it.
   const bool is_short = bytes_read(spec, layout) < 4;
   const std::size_t shared = shared_by_rows(spec, layout, length);
-  const bool waits = layout.cluster > 1 || (layout.residents == 1 && (shared == 0 ? is_short : shared > (is_short ? kSharedOfHeldShorts : kSharedOfHeldRows)));
+  const bool waits = layout.cluster > 1 || (layout.residents == 1 && (shared == 0 ? is_short || arrays.size() > 1 : shared > (is_short ? kSharedOfHeldShorts : kSharedOfHeldRows)));
   if (!waits || arrays.empty() || (layout.reduced_rank > 1 && are_small(spec, layout, arrays)) || arrays.size() + beside != read || arrays.size() > kMostArraysAhead || spec.users_text || !writes_elements(spec)) return;
   const std::int64_t before = layout.ends == Ends::kAnywhere ? kLineBytes / spec.element_bytes(arrays[0]) - 1 : 0;  // elements of the row's first line, at most
   const std::int64_t vectors = divide_up(length + before, layout.vector), most = kMostWordsHeld / (words_wanted_again(spec, stays) * layout.vector);
   stays.lanes = kMostLanes;
   stays.residents = 1;
   for (stays.cluster = 1; stays.cluster <= processors.cluster; stays.cluster *= 2) {
-    stays.items = static_cast<int>(divide_up(vectors, kMostLanes * stays.cluster));
+    stays.items = static_cast<int>(divide_up(vectors, stays.lanes * stays.cluster));
     const std::size_t taken = kSharedOfMeetings + partial_bytes(spec) * static_cast<std::size_t>(kMostLanes / 32 + 2 * stays.cluster) + shared_bytes_of_rows(spec, stays);
     const std::size_t room = processors.shared_bytes - std::min(processors.shared_bytes, taken), rows = room / ahead_bytes(spec, stays);
     if (stays.items > most || (rows == 0 && shared > 0)) continue;  // a larger cluster's blocks have less of what rows share
     stays.ahead = static_cast<int>(std::min<std::size_t>(rows, kMostAhead));
     if (rows > 0 && geometry.count * stays.cluster >= kRowsToStay * processors.count) layout = stays;
+    return;
+  }
+}
+
+void stay_across(const KernelSpec& spec, Layout& layout, const Geometry& geometry, const Processors& processors) {
+  const std::vector<int> arrays = arrays_ahead(spec, layout);
+  if (layout.reduced_rank > 1 || layout.lanes <= 32 || arrays.empty() || are_small(spec, layout, arrays) || !writes_elements(spec)) return;
+  const int most = std::max(kWordsAhead * 4 / (bytes_ahead_across(spec, layout, true) * layout.vector), 1), wanted = std::min(std::max(kElementsAhead / layout.vector, 1), most);
+  const std::int64_t vectors = divide_up(geometry.reduced.count, layout.vector);
+  for (int cluster = 1; cluster <= processors.cluster; cluster *= 2) {
+    Layout stays = layout;
+    stays.ahead = 1;
+    stays.cluster = cluster;
+    stays.lanes = kLeastLanesAhead;
+    while (stays.lanes < kThreadsAhead && std::int64_t{stays.lanes} * cluster * wanted < vectors) stays.lanes *= 2;
+    stays.items = static_cast<int>(divide_up(vectors, std::int64_t{stays.lanes} * cluster));
+    stays.residents = kThreadsAhead / stays.lanes;
+    const bool fits = holds_shared_across(spec, stays) || (layout.ends != Ends::kAnywhere && words_ahead_across(spec, stays, joins_shared(spec, stays).size()) <= kMostWordsAhead);
+    if (!fits || kOwnRegisters + kWordsAhead + words_held(spec) > kRegisters / kThreadsAhead) continue;
+    const std::size_t taken = ahead_bytes(spec, stays) + shared_bytes_of_rows(spec, stays) + kSharedOfMeetings;
+    if (static_cast<std::size_t>(stays.residents) * taken > processors.shared_bytes) continue;
+    if (geometry.count * cluster >= std::int64_t{processors.count} * stays.residents) layout = stays;  // a row of each block, or cluster
     return;
   }
 }

@@ -166,10 +166,16 @@ Geometry geometry_of(const KernelSpec& spec, const Shape& space, std::span<const
 
 namespace {
 
-/// Of clusters that stay no more than the device holds at once: one that came when others have ended would go through its rows alone.
-void keep_resident(const LoadedKernel& code, const Layout& layout, LaunchConfig& config) {
-  const std::int64_t resident = code.resident_clusters(layout.cluster, static_cast<int>(config.block.x), config.shared_bytes);
-  if (resident > 0) config.grid.x = std::min(config.grid.x, resident * layout.cluster);
+/// Of clusters that stay as many as the device holds at once have the work: one that came when others have ended would go through its rows alone. Those that are not beside others in a group of multiprocessors
+/// count as none.
+Work resident_work(const Dialect& dialect, const KernelSpec& spec, const SpecKernel::Variant& variant, const Geometry& geometry, Processors processors) {
+  const Work work = dialect.work(spec, variant.layout, geometry, processors);
+  if (variant.layout.ahead == 0 || variant.layout.cluster == 1) return work;
+  const LaunchConfig& config = work.launches[0].config;
+  const std::int64_t resident = variant.kernels[0]->resident_clusters(variant.layout.cluster, static_cast<int>(config.block.x), config.shared_bytes) * variant.layout.cluster / std::max(variant.layout.residents, 1);
+  if (resident == 0 || resident >= processors.count) return work;
+  processors.count = static_cast<int>(resident);
+  return dialect.work(spec, variant.layout, geometry, processors);
 }
 
 }  // namespace
@@ -205,7 +211,7 @@ bool BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays, 
 void BoundKernel::prepare(const SpecKernel::Variant& variant, const Geometry& geometry, std::size_t bytes) {
   const KernelSpec& spec = kernel_->spec_of(variant.layout);
   const Dialect& dialect = kernel_->backend().dialect();
-  const Work work = dialect.work(spec, variant.layout, geometry, processors_of(kernel_->backend().limits()));
+  const Work work = resident_work(dialect, spec, variant, geometry, processors_of(kernel_->backend().limits()));
   variant_ = &variant;
   launches_.clear();
   unaligned_.clear();
@@ -215,7 +221,6 @@ void BoundKernel::prepare(const SpecKernel::Variant& variant, const Geometry& ge
   zeroed_bytes_ = work.zeroed_bytes;
   for (Work::Launch launch : work.launches) {
     const LoadedKernel& code = *variant.kernels[static_cast<std::size_t>(launch.entry)];
-    if (variant.layout.ahead > 0 && variant.layout.cluster > 1) keep_resident(code, variant.layout, launch.config);
     check_launch(code, launch.config);
     code.block_bytes.store(static_cast<std::uint32_t>(block_.size()), std::memory_order_relaxed);
     if (launch.entry == 0) {

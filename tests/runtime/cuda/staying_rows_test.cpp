@@ -98,5 +98,54 @@ TEST(StayingRows, AreLeftToBlocksThatHoldARowEachWhereAnArrayLiesOtherwise) {
   EXPECT_EQ(ahead({&part, &of_part}), 0) << "three arrays along a row, of which images' groups share two";
 }
 
+/// Lanes, vectors of a thread, cluster, rows ahead; arrays that rows share, and joins across rows, in shared memory.
+std::vector<int> form_across(KernelSpec spec, DType dtype, std::int64_t length, std::int64_t count = 5000) {
+  for (DType& each : spec.inputs) each = dtype;
+  for (DType& each : spec.outputs) each = dtype;
+  const Shape shape = {count, length}, column = {1, length};
+  const Strides dense = contiguous_strides(shape), of_column = contiguous_strides(column);
+  const ArrayLayout whole = {&shape, &dense}, shared = {&column, &of_column};
+  std::vector<ArrayLayout> arrays = {whole, whole, shared, whole};
+  while (static_cast<int>(arrays.size()) < spec.parameter_count()) arrays.push_back(shared);
+  const Layout layout = cuda_layout(spec, Geometry(shape, arrays, 2), kStayingOn);
+  return {layout.lanes, layout.items, layout.cluster, layout.ahead, static_cast<int>(arrays_shared(spec, layout).size()), static_cast<int>(joins_shared(spec, layout).size())};
+}
+
+TEST(StayingRows, JoinAcrossWhereRegistersAndSharedMemoryHoldARowTogether) {
+  const KernelSpec layer = layer_norm_gradients(), rms = rms_norm_gradients();
+  using Across = std::vector<int>;
+  EXPECT_EQ(form_across(layer, float32, 8192), (Across{512, 4, 1, 1, 0, 0})) << "80 registers of a thread's 128, with the weights";
+  EXPECT_EQ(form_across(layer, float32, 12288), (Across{512, 6, 1, 1, 1, 1})) << "108 with the sums of a vector and of all places, of which one lies elsewhere";
+  EXPECT_EQ(form_across(layer, float32, 14336), (Across{512, 7, 1, 1, 1, 1})) << "a row of two arrays, weights and one join across rows: 224 KB";
+  EXPECT_EQ(form_across(layer, float32, 16384), (Across{512, 4, 2, 1, 0, 0})) << "and so 256";
+  EXPECT_EQ(form_across(layer, float32, 24576), (Across{512, 6, 2, 1, 1, 1}));
+  EXPECT_EQ(form_across(layer, float32, 65536), (Across{512, 4, 8, 1, 0, 0}));
+  EXPECT_EQ(form_across(layer, bfloat16, 12288), (Across{512, 3, 1, 1, 1, 0}));
+  EXPECT_EQ(form_across(layer, bfloat16, 16384), (Across{512, 4, 1, 1, 1, 1})) << "16 registers of sums";
+  EXPECT_EQ(form_across(layer, bfloat16, 65536), (Across{512, 4, 4, 1, 1, 1}));
+  EXPECT_EQ(form_across(rms, float32, 12288), (Across{512, 6, 1, 1, 1, 0})) << "80 registers, and 8 of sums";
+  EXPECT_EQ(form_across(layer, float32, 12288, 131)[3], 0) << "fewer rows than blocks";
+  EXPECT_EQ(form_across(layer, float32, 24576, 66)[3], 1) << "as many as clusters";
+  EXPECT_EQ(form_across(layer, float32, 24576, 65)[3], 0);
+  EXPECT_EQ(form_across(layer, float32, 131072)[3], 0) << "more than eight blocks hold";
+}
+
+TEST(StayingRows, AreReadAheadByABlockAloneWhereTwoArraysWouldLeaveItWaiting) {
+  const KernelSpec gradient = damo::spec_of("softmax_gradient", {max_of(0), map("exp(x0 - x1)", {0, 2}), sum_of(3), map("x0 / x1", {3, 4}), map("x0 * x1", {1, 5}), sum_of(6), map("(x0 - x1) * x2", {1, 7, 5})}, {8}, 2);
+  const auto form_of = [&](DType dtype, std::int64_t length) {
+    KernelSpec typed = gradient;
+    for (DType& each : typed.inputs) each = dtype;
+    for (DType& each : typed.outputs) each = dtype;
+    const Shape shape = {5000, length};
+    const Strides dense = contiguous_strides(shape);
+    const std::vector<ArrayLayout> arrays(3, {&shape, &dense});
+    const Layout layout = cuda_layout(typed, Geometry(shape, arrays, 2), kStayingOn);
+    return Form{layout.lanes, layout.items, layout.cluster, layout.ahead};
+  };
+  EXPECT_EQ(form_of(float32, 12288), (Form{256, 12, 1, 0})) << "two blocks are resident";
+  EXPECT_EQ(form_of(float32, 16384), (Form{1024, 4, 1, 1}));
+  EXPECT_EQ(form_of(bfloat16, 16384), (Form{1024, 2, 1, 2}));
+}
+
 }  // namespace
 }  // namespace damo
