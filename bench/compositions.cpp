@@ -107,7 +107,7 @@ void add_norms(CompositionList& list) {
     const Outputs by = gradients(rms_norm(v[0], v[1]), v[2], {v[0], v[1]});
     return {by[0] + v[3], by[1]};
   });
-  for (std::int64_t length : {12288, 16384}) {
+  for (std::int64_t length : {8192, 10240, 12288, 16384, 24576, 32768, 65536}) {
     list.add("layernorm_grad_" + std::to_string(length), {{list.scaled(kFullElements / length), length}, {length}, {length}, {list.scaled(kFullElements / length), length}}, [](Inputs v) -> Outputs { return gradients(layer_norm(v[0], v[1], v[2]), v[3], {v[0], v[1], v[2]}); });
   }
   list.add("heads_rmsnorm_grad", {{list.scaled(32768), 32, 128}, {32, 128}, {list.scaled(32768), 32, 128}}, [](Inputs v) -> Outputs { return gradients(rms_norm(v[0], v[1]), v[2], {v[0], v[1]}); });
@@ -178,6 +178,9 @@ void add_softmaxes(CompositionList& list) {
   list.add("transpose_softmax", {{8192, list.scaled(16384)}}, [](Inputs v) -> Outputs { return {softmax(transpose(v[0]), 1)}; });
   list.add("softmax_cumsum", {{list.scaled(16384), 8192}}, [](Inputs v) -> Outputs { return {cumsum(softmax(v[0], 1), 1)}; });
   list.add("softmax_grad", {{rows, 4096}, {rows, 4096}}, [](Inputs v) -> Outputs { return gradients(softmax(v[0], 1), v[1], {v[0]}); });
+  for (std::int64_t length : {8192, 10240, 12288, 16384, 24576, 32768}) {
+    list.add("softmax_grad_" + std::to_string(length), {{list.scaled(kFullElements / length), length}, {list.scaled(kFullElements / length), length}}, [](Inputs v) -> Outputs { return gradients(softmax(v[0], 1), v[1], {v[0]}); });
+  }
   list.add("log_softmax", {{rows, 4096}}, [](Inputs v) -> Outputs { return {log_softmax(v[0])}; });
   list.add("logsumexp", {{rows, 4096}}, [](Inputs v) -> Outputs { return {logsumexp(v[0], 1)}; });
   list.add("logsumexp_axis0", {{rows, 4096}}, [](Inputs v) -> Outputs { return {logsumexp(v[0], 0)}; });
