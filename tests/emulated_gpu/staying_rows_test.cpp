@@ -99,6 +99,15 @@ TEST_F(StayingRowsOnEmulatedGpu, NormRowsByWhatAllOfThemShare) {
   check("layer norm of a block's rows", {{50, 32768}, {32768}, {32768}}, float16, norm, 0, "lanes of 4 vectors of 8 that stay, 1 ahead");
 }
 
+TEST_F(StayingRowsOnEmulatedGpu, ReadTwoArraysAhead) {
+  const Graph gradient = [](const std::vector<Variable>& v) -> std::vector<Variable> {
+    const Variable e = exp(v[0] - max(v[0], 1, keepdims));
+    return grad(sum(e / sum(e, 1, keepdims) * v[1] * 1000.0), {v[0]});
+  };
+  check("gradient of softmax", {{50, 16384}, {50, 16384}}, float32, gradient, 0, "1024 lanes of 4 vectors of 4 that stay");
+  check("gradient of softmax", {{50, 16372}, {50, 16372}}, bfloat16, gradient, 1, "that stay");
+}
+
 TEST_F(StayingRowsOnEmulatedGpu, JoinAcrossWideRows) {
   const Graph gradients = [](const std::vector<Variable>& v) -> std::vector<Variable> { return grad(sum((standard(v[0], {1}) * v[1] + v[2]) * v[3]), {v[0], v[1], v[2]}); };
   const Graph of_rms = [](const std::vector<Variable>& v) -> std::vector<Variable> { return grad(sum(v[0] * rsqrt(mean(v[0] * v[0], 1, keepdims) + 1e-5) * v[1] * v[2]), {v[0], v[1]}); };
