@@ -104,18 +104,29 @@ TEST_F(StayingRowsOnEmulatedGpu, ReadTwoArraysAhead) {
     const Variable e = exp(v[0] - max(v[0], 1, keepdims));
     return grad(sum(e / sum(e, 1, keepdims) * v[1] * 1000.0), {v[0]});
   };
-  check("gradient of softmax", {{50, 16384}, {50, 16384}}, float32, gradient, 0, "1024 lanes of 4 vectors of 4 that stay");
-  check("gradient of softmax", {{50, 16372}, {50, 16372}}, bfloat16, gradient, 1, "that stay");
+  const auto check_gradient = [&](std::int64_t rows, std::int64_t length, DType dtype, std::int64_t begin, const char* layout) { check("gradient of softmax", {{rows, length}, {rows, length}}, dtype, gradient, begin, layout); };
+  check_gradient(26, 65536, float32, 0, "1024 lanes of 4 vectors of 4 in 4 blocks that stay");
+  check_gradient(100, 8184, bfloat16, 0, "512 lanes of 2 vectors of 8 that stay, 2 ahead");
+  check_gradient(50, 16384, bfloat16, 0, "512 lanes of 4 vectors of 8 that stay, 2 ahead");
+  check_gradient(50, 16372, bfloat16, 1, "that stay, 2 ahead");
+  check_gradient(50, 32768, float16, 0, "512 lanes of 8 vectors of 8 that stay, 1 ahead");
+  check_gradient(26, 40001, bfloat16, 0, "512 lanes of 5 vectors of 8 in 2 blocks that stay, 2 ahead");
 }
 
 TEST_F(StayingRowsOnEmulatedGpu, JoinAcrossWideRows) {
   const Graph gradients = [](const std::vector<Variable>& v) -> std::vector<Variable> { return grad(sum((standard(v[0], {1}) * v[1] + v[2]) * v[3]), {v[0], v[1], v[2]}); };
   const Graph of_rms = [](const std::vector<Variable>& v) -> std::vector<Variable> { return grad(sum(v[0] * rsqrt(mean(v[0] * v[0], 1, keepdims) + 1e-5) * v[1] * v[2]), {v[0], v[1]}); };
   const auto check_norm = [&](std::int64_t rows, std::int64_t length, DType dtype, std::int64_t begin, const char* layout) { check("gradients of layer norm", {{rows, length}, {length}, {length}, {rows, length}}, dtype, gradients, begin, layout); };
-  check_norm(40, 12288, float32, 0, "512 lanes of 6 vectors of 4 that stay, 1 ahead");
+  check_norm(40, 10240, float32, 0, "512 lanes of 5 vectors of 4 that stay, 1 ahead");
+  check_norm(40, 12288, float32, 0, "512 lanes of 3 vectors of 4 in 2 blocks that stay, 1 ahead");
   check_norm(41, 14000, float32, 0, "that stay, 1 ahead");
   check_norm(40, 12284, float32, 1, "whole, not aligned");
-  check_norm(40, 16384, bfloat16, 0, "512 lanes of 4 vectors of 8 that stay, 1 ahead");
+  check_norm(41, 10240, bfloat16, 0, "512 lanes of 5 vectors of 4 that stay, 1 ahead");
+  check_norm(40, 14336, bfloat16, 0, "512 lanes of 7 vectors of 4 that stay, 1 ahead");
+  check_norm(40, 14336, bfloat16, 1, "512 lanes of 7 vectors of 4 that stay, 1 ahead, even, whole, not aligned");
+  check_norm(40, 16360, bfloat16, 0, "512 lanes of 4 vectors of 8 that stay, 1 ahead");
+  check_norm(40, 16384, bfloat16, 0, "512 lanes of 2 vectors of 8 in 2 blocks that stay, 1 ahead");
+  check_norm(23, 20480, float16, 0, "512 lanes of 5 vectors of 4 in 2 blocks that stay, 1 ahead");
   check_norm(37, 16376, bfloat16, 1, "whole, not aligned");
   check_norm(23, 24572, float32, 0, "512 lanes of 6 vectors of 4 in 2 blocks that stay, 1 ahead");
   check_norm(23, 40000, bfloat16, 0, "in 4 blocks that stay, 1 ahead");

@@ -12,7 +12,7 @@
 //   held                  by lanes of a warp, by a block, by a cluster of blocks, in 16 or 32 registers' worth a thread (hold_rows), of longer rows and of three words an element in as many as a thread has
 //                         (row_holders.hpp). The compiler is told how many blocks are to be resident
 //   that stay             blocks, or clusters, that go over the rows in turn with the next ones on their way to shared memory (staying_rows.hpp), for rows that no block holds, or that one alone holds and
-//                         waits for: of 16-bit floats, and where what all rows share is more than a cache has room for
+//                         waits for: of 16-bit floats (of two arrays of them also rows that two such blocks hold), and where what all rows share is more than a cache has room for
 //   read again            each pass reads them; a kernel a pass where rows are so few that multiprocessors would wait for the last of them
 // Joins across rows       blocks go over rows in turn and hold a value for each place of a row, in shared memory, or in registers where they read ahead, in clusters where no block holds a row so (stay_across). Where that does not fit, or no block
 //                         holds a row, they are a kernel of their own (split_passes.hpp)

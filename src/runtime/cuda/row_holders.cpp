@@ -46,18 +46,16 @@ int bytes_wanted_again(const KernelSpec& spec, const Layout& layout) {
   return most;
 }
 
+bool meets_often(const KernelSpec& spec) {
+  const Passes passes(spec, [](int, const Passes&) { return true; });
+  return std::count_if(passes.all().begin(), passes.all().end(), [](const Passes::Pass& pass) { return !pass.joins.empty(); }) >= kManyMeetings;
+}
+
 namespace {
 
 constexpr int kManyWords = 3;           // of an element, that are wanted again
-constexpr int kManyMeetings = 3;        // of a row's threads: fewer of them meet sooner
 constexpr int kRegistersAtOnce = 8;     // that a thread is given, or a multiple
 constexpr int kRegistersOfAnArray = 8;  // of a thread that holds a long row, for each word of an element but one: vectors of other arrays that are on their way
-
-/// How often the threads of a held row give each other what they have joined.
-int count_meetings(const KernelSpec& spec) {
-  const Passes passes(spec, [](int, const Passes&) { return true; });
-  return static_cast<int>(std::count_if(passes.all().begin(), passes.all().end(), [](const Passes::Pass& pass) { return !pass.joins.empty(); }));
-}
 
 /// Blocks that hold a row, and how many of them a multiprocessor has.
 struct Holders {
@@ -103,7 +101,7 @@ bool hold_as_read(const KernelSpec& spec, Layout& layout, const Geometry& geomet
 
 bool hold_many_words(const KernelSpec& spec, Layout& layout, const Geometry& geometry, std::int64_t vectors, const Processors& processors, bool is_short) {
   const int again = bytes_wanted_again(spec, layout) / 4;
-  const bool has_many = again >= kManyWords || (again + 1 == kManyWords && !is_short && count_meetings(spec) >= kManyMeetings);
+  const bool has_many = again >= kManyWords || (again + 1 == kManyWords && !is_short && meets_often(spec));
   const std::span<const Holders> all = spec.joins_across() ? std::span<const Holders>(kHoldersOfManyWordsAcross) : kHoldersOfManyWords;
   return has_many && hold_in_registers(spec, layout, geometry, vectors, processors, all, again, own_registers(spec, layout));
 }

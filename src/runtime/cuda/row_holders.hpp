@@ -12,7 +12,10 @@ namespace damo {
 
 inline constexpr int kLanesOfACluster = 256;  ///< of each block, unless the longest cluster needs more
 inline constexpr int kLanesAlone = 512;       ///< of a row that is not worth a cluster: with 1,024 one block is resident and waits for itself
+inline constexpr int kManyMeetings = 3;       ///< of a row's threads: fewer of them meet sooner
 
+/// Whether the threads of a row that is held give each other what they have joined kManyMeetings times or more, as gradients do.
+bool meets_often(const KernelSpec& spec);
 /// Registers beyond one of each element of a vector that the structs of joins of several values take while a thread joins its elements.
 int words_of_members(const KernelSpec& spec, const Layout& layout);
 /// Registers that one element of a row takes where a later pass wants what was read beside what is kept of it: not what vectors have one element of, nor what a block that stays finds in shared memory.

@@ -1,6 +1,8 @@
 #include "runtime/cuda/staying_rows.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <span>
 
 #include "runtime/cuda/reducing_schedule.hpp"
 #include "runtime/cuda/reducing_vectors.hpp"
@@ -18,7 +20,20 @@ constexpr int kThreadsAhead = 512, kLeastLanesAhead = 64;                       
 constexpr int kElementsAhead = 16;                                                      // of a row, of such a thread: more where kThreadsAhead lanes do not hold the row so
 constexpr int kWordsAhead = 80;                                                         // registers of such a thread for what it holds of its row and from row to row, where it holds what rows share
 constexpr int kMostWordsAhead = 104;                                                    // likewise where some of that lies in shared memory, with those of a vector that is joined
+constexpr int kWordsOfTwoShorts = 128;                                                  // of two 16-bit arrays that a thread of kLanesAlone has as pairs in half as many registers, where one block is resident
 constexpr int kBytesFetched = 8;                                                        // at least: smaller pieces of a row take more instructions to ask for than they spare
+
+/// Blocks that stay: their threads, how many of them a multiprocessor has, and registers of a thread for a row's elements.
+struct Stayers {
+  int lanes, residents, words;
+};
+constexpr Stayers kStayers[] = {{kMostLanes, 1, kMostWordsHeld}};
+constexpr Stayers kStayersOfTwoShorts[] = {{kLanesAlone, 2, kMostWordsHeld}, {kLanesAlone, 1, kWordsOfTwoShorts}};
+
+/// Whether elements of all these inputs are 16-bit floats.
+bool are_short(const KernelSpec& spec, const std::vector<int>& inputs) {
+  return std::all_of(inputs.begin(), inputs.end(), [&](int i) { return spec.element_bytes(i) == 2; });
+}
 
 /// Whether any pass reads the input element by element.
 bool is_wanted(const KernelSpec& spec, int input) {
@@ -131,45 +146,78 @@ void stay(const KernelSpec& spec, Layout& layout, const Geometry& geometry, cons
     read += !is_scalar(access_of(layout, i)) && !spec.is_row(i);
     beside += is_moved(access_of(layout, i)) && is_beside(spec, stays, geometry, i);
   }
-  // Of 16-bit floats one block a multiprocessor has too little on its way; of two arrays it reads for most of its time, with nothing on its way while it computes; and one that holds a row waits for what rows
-  // share where the first-level cache has no room for it.
-  const bool is_short = bytes_read(spec, layout) < 4;
+  // Of one 16-bit array one block a multiprocessor has too little on its way, and one that holds a row waits for what rows share where the first-level cache has no room for it. Of two arrays whose threads
+  // meet often a block that is alone has as much on its way as it holds, 128 KB or more: of words that is enough, even where two such blocks meet. 16-bit floats take the same instructions for half the bytes, so
+  // that memory should not wait for them, and of fewer lanes, which meet sooner.
   const std::size_t shared = shared_by_rows(spec, layout, length);
-  const bool waits = layout.cluster > 1 || (layout.residents == 1 && (shared == 0 ? is_short || arrays.size() > 1 : shared > (is_short ? kSharedOfHeldShorts : kSharedOfHeldRows)));
+  const bool is_short = bytes_read(spec, layout) < 4, holds_two = shared == 0 && arrays.size() == 2 && meets_often(spec), two_shorts = holds_two && are_short(spec, arrays);
+  const bool is_alone = layout.residents == 1, lacks = shared == 0 ? is_short : shared > (is_short ? kSharedOfHeldShorts : kSharedOfHeldRows);
+  const bool is_slow = is_alone ? lacks || (layout.cluster > 1 && !holds_two) : layout.cluster > 1;
+  const bool waits = two_shorts ? layout.lanes >= kLanesAlone || layout.cluster > 1 : is_slow;
   if (!waits || arrays.empty() || (layout.reduced_rank > 1 && are_small(spec, layout, arrays)) || arrays.size() + beside != read || arrays.size() > kMostArraysAhead || spec.users_text || !writes_elements(spec)) return;
   const std::int64_t before = layout.ends == Ends::kAnywhere ? kLineBytes / spec.element_bytes(arrays[0]) - 1 : 0;  // elements of the row's first line, at most
-  const std::int64_t vectors = divide_up(length + before, layout.vector), most = kMostWordsHeld / (words_wanted_again(spec, stays) * layout.vector);
-  stays.lanes = kMostLanes;
-  stays.residents = 1;
+  const std::int64_t vectors = divide_up(length + before, layout.vector);
+  const int words = words_wanted_again(spec, stays) * layout.vector;
   for (stays.cluster = 1; stays.cluster <= processors.cluster; stays.cluster *= 2) {
-    stays.items = static_cast<int>(divide_up(vectors, stays.lanes * stays.cluster));
-    const std::size_t taken = kSharedOfMeetings + partial_bytes(spec) * static_cast<std::size_t>(kMostLanes / 32 + 2 * stays.cluster) + shared_bytes_of_rows(spec, stays);
-    const std::size_t room = processors.shared_bytes - std::min(processors.shared_bytes, taken), rows = room / ahead_bytes(spec, stays);
-    if (stays.items > most || (rows == 0 && shared > 0)) continue;  // a larger cluster's blocks have less of what rows share
-    stays.ahead = static_cast<int>(std::min<std::size_t>(rows, kMostAhead));
-    if (rows > 0 && geometry.count * stays.cluster >= kRowsToStay * processors.count) layout = stays;
-    return;
+    for (const Stayers& each : two_shorts ? std::span<const Stayers>(kStayersOfTwoShorts) : kStayers) {
+      stays.lanes = each.lanes;
+      stays.residents = each.residents;
+      stays.items = static_cast<int>(divide_up(vectors, stays.lanes * stays.cluster));
+      const std::size_t taken = kSharedOfMeetings + partial_bytes(spec) * static_cast<std::size_t>(kMostLanes / 32 + 2 * stays.cluster) + shared_bytes_of_rows(spec, stays);
+      const std::size_t of_block = processors.shared_bytes / static_cast<std::size_t>(stays.residents), room = of_block - std::min(of_block, taken), rows = room / ahead_bytes(spec, stays);
+      if (stays.items * words > each.words || (rows == 0 && shared > 0)) continue;  // a larger cluster's blocks have less of what rows share
+      stays.ahead = static_cast<int>(std::min<std::size_t>(rows, kMostAhead));
+      if (rows > 0 && geometry.count * stays.cluster >= kRowsToStay * processors.count * stays.residents) layout = stays;
+      return;
+    }
   }
+}
+
+/// A block of so many in a cluster that joins across rows and reads ahead; nothing: none holds its part of a row.
+static std::optional<Layout> staying_across(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, const Processors& processors, int cluster) {
+  Layout stays = layout;
+  stays.ahead = 1;
+  stays.cluster = cluster;
+  const auto share = [&](int vector) {  // whether no thread has fewer vectors than others
+    const int most = std::max(kWordsAhead * 4 / (bytes_ahead_across(spec, layout, true) * vector), 1), wanted = std::min(std::max(kElementsAhead / vector, 1), most);
+    const std::int64_t vectors = divide_up(geometry.reduced.count, vector);
+    stays.vector = vector;
+    stays.lanes = kLeastLanesAhead;
+    while (stays.lanes < kThreadsAhead && std::int64_t{stays.lanes} * cluster * wanted < vectors) stays.lanes *= 2;
+    stays.items = static_cast<int>(divide_up(vectors, std::int64_t{stays.lanes} * cluster));
+    return std::int64_t{stays.lanes} * cluster * stays.items == vectors;
+  };
+  // A thread computes for an empty vector as long as for a full one, and where its block is alone nobody computes meanwhile: halves of vectors that come out even spare that. 16-bit floats wait for instructions.
+  const std::vector<int> arrays = arrays_ahead(spec, layout);
+  Layout halves = layout;
+  halves.vector /= 2;
+  const bool has_halves = layout.ends != Ends::kAnywhere && are_short(spec, arrays) && !are_small(spec, halves, arrays);
+  if (!share(layout.vector) && has_halves && stays.lanes == kThreadsAhead && !share(halves.vector)) share(layout.vector);
+  stays.residents = kThreadsAhead / stays.lanes;
+  const bool fits = holds_shared_across(spec, stays) || (layout.ends != Ends::kAnywhere && words_ahead_across(spec, stays, joins_shared(spec, stays).size()) <= kMostWordsAhead);
+  const std::size_t taken = ahead_bytes(spec, stays) + shared_bytes_of_rows(spec, stays) + kSharedOfMeetings;
+  if (!fits || static_cast<std::size_t>(stays.residents) * taken > processors.shared_bytes) return std::nullopt;
+  return stays;
+}
+
+/// Whether registers of the layout's threads hold all that they have from row to row, and each has as many elements as the others.
+static bool holds_all_across(const KernelSpec& spec, const Layout& layout, const Geometry& geometry) {
+  return holds_shared_across(spec, layout) && std::int64_t{layout.lanes} * layout.cluster * layout.items * layout.vector == geometry.reduced.count;
 }
 
 void stay_across(const KernelSpec& spec, Layout& layout, const Geometry& geometry, const Processors& processors) {
   const std::vector<int> arrays = arrays_ahead(spec, layout);
   if (layout.reduced_rank > 1 || layout.lanes <= 32 || arrays.empty() || are_small(spec, layout, arrays) || !writes_elements(spec)) return;
-  const int most = std::max(kWordsAhead * 4 / (bytes_ahead_across(spec, layout, true) * layout.vector), 1), wanted = std::min(std::max(kElementsAhead / layout.vector, 1), most);
-  const std::int64_t vectors = divide_up(geometry.reduced.count, layout.vector);
+  if (kOwnRegisters + kWordsAhead + words_held(spec) > kRegisters / kThreadsAhead) return;
   for (int cluster = 1; cluster <= processors.cluster; cluster *= 2) {
-    Layout stays = layout;
-    stays.ahead = 1;
-    stays.cluster = cluster;
-    stays.lanes = kLeastLanesAhead;
-    while (stays.lanes < kThreadsAhead && std::int64_t{stays.lanes} * cluster * wanted < vectors) stays.lanes *= 2;
-    stays.items = static_cast<int>(divide_up(vectors, std::int64_t{stays.lanes} * cluster));
-    stays.residents = kThreadsAhead / stays.lanes;
-    const bool fits = holds_shared_across(spec, stays) || (layout.ends != Ends::kAnywhere && words_ahead_across(spec, stays, joins_shared(spec, stays).size()) <= kMostWordsAhead);
-    if (!fits || kOwnRegisters + kWordsAhead + words_held(spec) > kRegisters / kThreadsAhead) continue;
-    const std::size_t taken = ahead_bytes(spec, stays) + shared_bytes_of_rows(spec, stays) + kSharedOfMeetings;
-    if (static_cast<std::size_t>(stays.residents) * taken > processors.shared_bytes) continue;
-    if (geometry.count * cluster >= std::int64_t{processors.count} * stays.residents) layout = stays;  // a row of each block, or cluster
+    std::optional<Layout> stays = staying_across(spec, layout, geometry, processors, cluster);
+    if (!stays) continue;
+    // What a block has in shared memory takes longer than two blocks of whole vectors meet.
+    if (cluster == 1 && processors.cluster > 1 && !holds_shared_across(spec, *stays)) {
+      const std::optional<Layout> two = staying_across(spec, layout, geometry, processors, 2);
+      if (two && two->vector == layout.vector && holds_all_across(spec, *two, geometry)) stays = two;
+    }
+    if (geometry.count * stays->cluster >= std::int64_t{processors.count} * stays->residents) layout = *stays;  // a row of each block, or cluster
     return;
   }
 }

@@ -1,5 +1,6 @@
 // Blocks, or clusters, that stay: each goes over every n-th row, and while it computes one the next are on their way to shared memory. For kernels that write elements, of rows that no block holds, of 16-bit
-// floats, or of two arrays, that one block alone would hold, and of rows with so much beside them that all rows share that a cache does not keep it.
+// floats that one block alone would hold, and of rows with so much beside them that all rows share that a cache does not keep it. Blocks have 1,024 threads; of rows of two arrays of 16-bit floats whose threads meet
+// often, 512, two or one a multiprocessor, where their row is not held by fewer threads. Two arrays of words are left to blocks that hold them, and to clusters of two of these.
 //
 // Which arrays such a block reads, and how:
 //   ahead    those that lie along a row as one stretch of memory, one or two of them (arrays_ahead): rows of several reduced axes too, whatever the other arrays are like (Layout::unbroken)
@@ -9,7 +10,8 @@
 // With any other array a kernel does not stay. Rows that begin anywhere are taken apart where each of them begins, so that no part of what rows share is the same: these do not stay with shared ones.
 //
 // A kernel that joins across rows stays likewise (stay_across), by blocks of fewer threads with more registers, which hold what the rows add up to from row to row, and what all rows share, too. Where they have no
-// room for both, what rows share lies in shared memory, and then as many of the joins across rows as must (joins_shared): their values are a thread's own, so nobody waits for them.
+// room for both, what rows share lies in shared memory, and then as many of the joins across rows as must (joins_shared): their values are a thread's own, so nobody waits for them. A cluster of two
+// serves instead of one block where registers of two hold everything; and 16-bit floats are moved by vectors of half the size where a block's whole ones leave some threads empty ones.
 // What was measured: docs/performance.md, "How a GPU's rows are shared out".
 #pragma once
 #include <cstddef>

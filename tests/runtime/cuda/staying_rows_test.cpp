@@ -115,36 +115,51 @@ TEST(StayingRows, JoinAcrossWhereRegistersAndSharedMemoryHoldARowTogether) {
   const KernelSpec layer = layer_norm_gradients(), rms = rms_norm_gradients();
   using Across = std::vector<int>;
   EXPECT_EQ(form_across(layer, float32, 8192), (Across{512, 4, 1, 1, 0, 0})) << "80 registers of a thread's 128, with the weights";
-  EXPECT_EQ(form_across(layer, float32, 12288), (Across{512, 6, 1, 1, 1, 1})) << "108 with the sums of a vector and of all places, of which one lies elsewhere";
+  EXPECT_EQ(form_across(layer, float32, 10240), (Across{512, 5, 1, 1, 1, 0})) << "90 with the sums of a vector and of all places, but for the weights";
+  EXPECT_EQ(form_across(layer, float32, 12288), (Across{512, 3, 2, 1, 0, 0})) << "two blocks hold all of it in registers, evenly";
   EXPECT_EQ(form_across(layer, float32, 14336), (Across{512, 7, 1, 1, 1, 1})) << "a row of two arrays, weights and one join across rows: 224 KB";
   EXPECT_EQ(form_across(layer, float32, 16384), (Across{512, 4, 2, 1, 0, 0})) << "and so 256";
   EXPECT_EQ(form_across(layer, float32, 24576), (Across{512, 6, 2, 1, 1, 1}));
   EXPECT_EQ(form_across(layer, float32, 65536), (Across{512, 4, 8, 1, 0, 0}));
-  EXPECT_EQ(form_across(layer, bfloat16, 12288), (Across{512, 3, 1, 1, 1, 0}));
-  EXPECT_EQ(form_across(layer, bfloat16, 16384), (Across{512, 4, 1, 1, 1, 1})) << "16 registers of sums";
+  EXPECT_EQ(form_across(layer, bfloat16, 10240), (Across{512, 5, 1, 1, 0, 0})) << "halves of vectors, of which none is empty";
+  EXPECT_EQ(form_across(layer, bfloat16, 12288), (Across{512, 3, 1, 1, 1, 0})) << "two blocks would have 1.5 vectors a thread";
+  EXPECT_EQ(form_across(layer, bfloat16, 14336), (Across{512, 7, 1, 1, 1, 0})) << "halves";
+  EXPECT_EQ(form_across(layer, bfloat16, 16384), (Across{512, 2, 2, 1, 0, 0}));
+  EXPECT_EQ(form_across(layer, bfloat16, 20480), (Across{512, 5, 2, 1, 0, 0})) << "halves";
   EXPECT_EQ(form_across(layer, bfloat16, 65536), (Across{512, 4, 4, 1, 1, 1}));
-  EXPECT_EQ(form_across(rms, float32, 12288), (Across{512, 6, 1, 1, 1, 0})) << "80 registers, and 8 of sums";
-  EXPECT_EQ(form_across(layer, float32, 12288, 131)[3], 0) << "fewer rows than blocks";
+  EXPECT_EQ(form_across(rms, float32, 12288), (Across{512, 3, 2, 1, 0, 0}));
+  EXPECT_EQ(form_across(rms, float32, 14336), (Across{512, 7, 1, 1, 1, 0})) << "84 registers, and 4 of sums";
+  EXPECT_EQ(form_across(layer, float32, 10240, 131)[3], 0) << "fewer rows than blocks";
   EXPECT_EQ(form_across(layer, float32, 24576, 66)[3], 1) << "as many as clusters";
   EXPECT_EQ(form_across(layer, float32, 24576, 65)[3], 0);
   EXPECT_EQ(form_across(layer, float32, 131072)[3], 0) << "more than eight blocks hold";
 }
 
-TEST(StayingRows, AreReadAheadByABlockAloneWhereTwoArraysWouldLeaveItWaiting) {
+TEST(StayingRows, OfTwoShortArraysHaveBlocksOfManyRegistersAndOfWordsAreHeld) {
   const KernelSpec gradient = damo::spec_of("softmax_gradient", {max_of(0), map("exp(x0 - x1)", {0, 2}), sum_of(3), map("x0 / x1", {3, 4}), map("x0 * x1", {1, 5}), sum_of(6), map("(x0 - x1) * x2", {1, 7, 5})}, {8}, 2);
-  const auto form_of = [&](DType dtype, std::int64_t length) {
-    KernelSpec typed = gradient;
+  const KernelSpec of_sum = damo::spec_of("softmax_of_sum", {map("x0 + x1", {0, 1}), max_of(2), map("exp(x0 - x1)", {2, 3}), sum_of(4), map("x0 / x1", {4, 5})}, {6}, 2);
+  const auto form_of = [&](KernelSpec typed, DType dtype, std::int64_t length, std::int64_t count = 5000) {
     for (DType& each : typed.inputs) each = dtype;
     for (DType& each : typed.outputs) each = dtype;
-    const Shape shape = {5000, length};
+    const Shape shape = {count, length};
     const Strides dense = contiguous_strides(shape);
     const std::vector<ArrayLayout> arrays(3, {&shape, &dense});
     const Layout layout = cuda_layout(typed, Geometry(shape, arrays, 2), kStayingOn);
-    return Form{layout.lanes, layout.items, layout.cluster, layout.ahead};
+    return Form{layout.lanes, layout.items, layout.cluster, layout.ahead, layout.residents};
   };
-  EXPECT_EQ(form_of(float32, 12288), (Form{256, 12, 1, 0})) << "two blocks are resident";
-  EXPECT_EQ(form_of(float32, 16384), (Form{1024, 4, 1, 1}));
-  EXPECT_EQ(form_of(bfloat16, 16384), (Form{1024, 2, 1, 2}));
+  EXPECT_EQ(form_of(gradient, float32, 12288), (Form{256, 12, 1, 0, 2}));
+  EXPECT_EQ(form_of(gradient, float32, 16384), (Form{512, 8, 1, 0, 1}));
+  EXPECT_EQ(form_of(gradient, float32, 32768), (Form{512, 8, 2, 0, 1})) << "128 KB each, before they meet";
+  EXPECT_EQ(form_of(gradient, float32, 98304), (Form{1024, 3, 8, 2, 1})) << "what no two such blocks hold stays";
+  EXPECT_EQ(form_of(gradient, bfloat16, 4096)[3], 0);
+  EXPECT_EQ(form_of(gradient, bfloat16, 8192), (Form{512, 2, 1, 2, 2}));
+  EXPECT_EQ(form_of(gradient, bfloat16, 8192, 2000)[3], 0) << "fewer than eight rows of each block";
+  EXPECT_EQ(form_of(gradient, bfloat16, 12288), (Form{256, 6, 1, 0, 2})) << "fewer threads, of more registers";
+  EXPECT_EQ(form_of(gradient, bfloat16, 16384), (Form{512, 4, 1, 2, 1}));
+  EXPECT_EQ(form_of(gradient, float16, 24576), (Form{512, 6, 1, 2, 1}));
+  EXPECT_EQ(form_of(gradient, bfloat16, 32768), (Form{512, 8, 1, 1, 1})) << "128 registers' worth, of which pairs share some";
+  EXPECT_EQ(form_of(gradient, bfloat16, 49152), (Form{512, 6, 2, 2, 1}));
+  EXPECT_EQ(form_of(of_sum, bfloat16, 16384), (Form{512, 4, 1, 0, 1})) << "whose threads meet twice";
 }
 
 }  // namespace
