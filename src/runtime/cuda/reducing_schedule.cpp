@@ -230,11 +230,19 @@ std::size_t shared_bytes_across(const KernelSpec& spec, const Layout& layout) {
   return held_bytes(spec, layout) + partial_bytes(spec) * static_cast<std::size_t>(reducing_block(layout) / 32 + layout.cluster);
 }
 
-/// Blocks that a multiprocessor holds at once: by its shared memory, and by registers for the row's elements and a vector of each join across rows.
+/// Joins of a row in the pass that has most of them.
+int most_row_joins(const KernelSpec& spec) {
+  std::ptrdiff_t most = 0;
+  const Passes passes(spec, [](int, const Passes&) { return true; });
+  for (const Passes::Pass& pass : passes.all()) most = std::max(most, std::count_if(pass.joins.begin(), pass.joins.end(), [&](int join) { return !spec.step_of(join).join->across; }));
+  return static_cast<int>(most);
+}
+
+/// Blocks that a multiprocessor holds at once: by its shared memory, and by registers for the row's elements and a vector of each join across rows, and, of those that write elements, of each but the first that a row has at once.
 int resident_across(const KernelSpec& spec, const Layout& layout, const Processors& processors) {
   if (layout.ahead > 0) return layout.residents;
   const auto in_shared = static_cast<int>(processors.shared_bytes / std::max<std::size_t>(shared_bytes_across(spec, layout), 1));
-  const int of_vectors = layout.vector * (layout.items * words_of_place(spec, layout) + static_cast<int>(across_bytes(spec)) / 4);
+  const int of_vectors = layout.vector * (layout.items * words_of_place(spec, layout) + static_cast<int>(across_bytes(spec)) / 4 + (writes_elements(spec) ? std::max(most_row_joins(spec) - 1, 0) : 0));
   const int threads = std::min(kRegisters / (kOwnRegistersAcross + of_vectors), kResidentThreads);
   return std::max(std::min(threads / reducing_block(layout), in_shared), 1);
 }

@@ -147,12 +147,12 @@ void stay(const KernelSpec& spec, Layout& layout, const Geometry& geometry, cons
     beside += is_moved(access_of(layout, i)) && is_beside(spec, stays, geometry, i);
   }
   // Of one 16-bit array one block a multiprocessor has too little on its way, and one that holds a row waits for what rows share where the first-level cache has no room for it. Of two arrays whose threads
-  // meet often a block that is alone has as much on its way as it holds, 128 KB or more: of words that is enough, even where two such blocks meet. 16-bit floats take the same instructions for half the bytes, so
-  // that memory should not wait for them, and of fewer lanes, which meet sooner.
+  // meet often a block that is alone has as much on its way as it holds, 128 KB or more: of words that is enough. 16-bit floats take the same instructions for half the bytes, so that memory should not wait for
+  // them, and of fewer lanes, which meet sooner.
   const std::size_t shared = shared_by_rows(spec, layout, length);
   const bool is_short = bytes_read(spec, layout) < 4, holds_two = shared == 0 && arrays.size() == 2 && meets_often(spec), two_shorts = holds_two && are_short(spec, arrays);
   const bool is_alone = layout.residents == 1, lacks = shared == 0 ? is_short : shared > (is_short ? kSharedOfHeldShorts : kSharedOfHeldRows);
-  const bool is_slow = is_alone ? lacks || (layout.cluster > 1 && !holds_two) : layout.cluster > 1;
+  const bool is_slow = (is_alone && lacks) || layout.cluster > 1;
   const bool waits = two_shorts ? layout.lanes >= kLanesAlone || layout.cluster > 1 : is_slow;
   if (!waits || arrays.empty() || (layout.reduced_rank > 1 && are_small(spec, layout, arrays)) || arrays.size() + beside != read || arrays.size() > kMostArraysAhead || spec.users_text || !writes_elements(spec)) return;
   const std::int64_t before = layout.ends == Ends::kAnywhere ? kLineBytes / spec.element_bytes(arrays[0]) - 1 : 0;  // elements of the row's first line, at most
@@ -178,21 +178,11 @@ static std::optional<Layout> staying_across(const KernelSpec& spec, const Layout
   Layout stays = layout;
   stays.ahead = 1;
   stays.cluster = cluster;
-  const auto share = [&](int vector) {  // whether no thread has fewer vectors than others
-    const int most = std::max(kWordsAhead * 4 / (bytes_ahead_across(spec, layout, true) * vector), 1), wanted = std::min(std::max(kElementsAhead / vector, 1), most);
-    const std::int64_t vectors = divide_up(geometry.reduced.count, vector);
-    stays.vector = vector;
-    stays.lanes = kLeastLanesAhead;
-    while (stays.lanes < kThreadsAhead && std::int64_t{stays.lanes} * cluster * wanted < vectors) stays.lanes *= 2;
-    stays.items = static_cast<int>(divide_up(vectors, std::int64_t{stays.lanes} * cluster));
-    return std::int64_t{stays.lanes} * cluster * stays.items == vectors;
-  };
-  // A thread computes for an empty vector as long as for a full one, and where its block is alone nobody computes meanwhile: halves of vectors that come out even spare that. 16-bit floats wait for instructions.
-  const std::vector<int> arrays = arrays_ahead(spec, layout);
-  Layout halves = layout;
-  halves.vector /= 2;
-  const bool has_halves = layout.ends != Ends::kAnywhere && are_short(spec, arrays) && !are_small(spec, halves, arrays);
-  if (!share(layout.vector) && has_halves && stays.lanes == kThreadsAhead && !share(halves.vector)) share(layout.vector);
+  const int most = std::max(kWordsAhead * 4 / (bytes_ahead_across(spec, layout, true) * layout.vector), 1), wanted = std::min(std::max(kElementsAhead / layout.vector, 1), most);
+  const std::int64_t vectors = divide_up(geometry.reduced.count, layout.vector);
+  stays.lanes = kLeastLanesAhead;
+  while (stays.lanes < kThreadsAhead && std::int64_t{stays.lanes} * cluster * wanted < vectors) stays.lanes *= 2;
+  stays.items = static_cast<int>(divide_up(vectors, std::int64_t{stays.lanes} * cluster));
   stays.residents = kThreadsAhead / stays.lanes;
   const bool fits = holds_shared_across(spec, stays) || (layout.ends != Ends::kAnywhere && words_ahead_across(spec, stays, joins_shared(spec, stays).size()) <= kMostWordsAhead);
   const std::size_t taken = ahead_bytes(spec, stays) + shared_bytes_of_rows(spec, stays) + kSharedOfMeetings;
@@ -212,10 +202,10 @@ void stay_across(const KernelSpec& spec, Layout& layout, const Geometry& geometr
   for (int cluster = 1; cluster <= processors.cluster; cluster *= 2) {
     std::optional<Layout> stays = staying_across(spec, layout, geometry, processors, cluster);
     if (!stays) continue;
-    // What a block has in shared memory takes longer than two blocks of whole vectors meet.
+    // What a block has in shared memory takes longer than two blocks meet.
     if (cluster == 1 && processors.cluster > 1 && !holds_shared_across(spec, *stays)) {
       const std::optional<Layout> two = staying_across(spec, layout, geometry, processors, 2);
-      if (two && two->vector == layout.vector && holds_all_across(spec, *two, geometry)) stays = two;
+      if (two && holds_all_across(spec, *two, geometry)) stays = two;
     }
     if (geometry.count * stays->cluster >= std::int64_t{processors.count} * stays->residents) layout = *stays;  // a row of each block, or cluster
     return;

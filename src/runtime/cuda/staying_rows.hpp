@@ -11,7 +11,7 @@
 //
 // A kernel that joins across rows stays likewise (stay_across), by blocks of fewer threads with more registers, which hold what the rows add up to from row to row, and what all rows share, too. Where they have no
 // room for both, what rows share lies in shared memory, and then as many of the joins across rows as must (joins_shared): their values are a thread's own, so nobody waits for them. A cluster of two
-// serves instead of one block where registers of two hold everything; and 16-bit floats are moved by vectors of half the size where a block's whole ones leave some threads empty ones.
+// serves instead of one block where registers of two hold everything.
 // What was measured: docs/performance.md, "How a GPU's rows are shared out".
 #pragma once
 #include <cstddef>
