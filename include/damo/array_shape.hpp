@@ -70,7 +70,7 @@ inline Array pad(const Array& x, std::initializer_list<PadWidth> widths, const A
 Array take(const Array& x, const Array& positions);
 Array take(const Array& x, const Array& positions, int axis);
 /// Into x itself, at positions among its elements in C order; values broadcast to the positions' shape and are cast to x's dtype. Of several
-/// values for one place the last in C order stays. IndexError as in take.
+/// values for one place the last in C order stays. Values and positions that share memory with x are those from before the call. IndexError as in take.
 void put(const Array& x, const Array& positions, const Array& values);
 
 }  // namespace damo

@@ -10,7 +10,8 @@
 // broadcast. Outputs must have that shape. Arrays may have any strides: where the operation uses x only as x[i], it
 // reads and writes them where they lie; a use such as x[i + 1] or f(x, i) sees x's elements in C order, for which x is
 // copied unless it is so already (and copied back if it is an output). An input that shares memory with an output, and
-// not place for place, is copied first.
+// not place for place, is copied first. Outputs that share memory with each other have there what was written last, in
+// no order.
 //
 // Argument dtypes must be the declared ones: TypeError otherwise. A source that does not compile throws CompileError at
 // the first call, with the line of the user's file. Compiled once for each device and kind of layout, whatever the

@@ -15,6 +15,7 @@
 #include "ops/indexing/positions.hpp"
 #include "ops/padded_extent.hpp"
 #include "ops/reshape_op.hpp"
+#include "runtime/array/array_layout.hpp"
 
 namespace damo {
 namespace {
@@ -266,8 +267,9 @@ void put(const Array& x, const Array& positions, const Array& values) {
   given_array("put", values);
   require_fits_part("put", positions.shape(), values.shape(), values.shape());
   check_writable("put", x);
-  const Array wanted = values.to(x.device()).broadcast_to(positions.shape());
-  const Array given = wanted.dtype() == x.dtype() ? wanted : astype(wanted, x.dtype());
+  const Array moved = values.to(x.device());
+  // A place may be written before a value is read from it, even where both are the same Array: positions come in any order.
+  const Array given = (moved.dtype() == x.dtype() && !share_memory(x, moved) ? moved : packed_copy(moved, x.dtype())).broadcast_to(positions.shape());
   if (positions.size() == 0) return;
   const Array target = contiguous(x);
   const Array at = contiguous(checked_positions("put", positions, 0, x.size(), -1));

@@ -57,6 +57,16 @@ TEST_P(EagerShape, TakesAndPuts) {
   EXPECT_EQ(y.to_doubles(), (Values{5, 0, 0, 9, 0, 6}));
   put(y, positions({2, 1, 2, 1}), array({1, 2, 3, 4}));
   EXPECT_EQ(y.to_doubles(), (Values{5, 4, 3, 9, 0, 6})) << "the last of several stays";
+  const Array line = range({4});
+  put(line, positions({0, 1, 2, 3}), line.slice({{.step = -1}}));
+  EXPECT_EQ(line.to_doubles(), (Values{3, 2, 1, 0})) << "values of x itself are those from before the call";
+  put(line.slice({{1, 4}}), positions({0, 1, 2}), line.slice({{0, 3}}));
+  EXPECT_EQ(line.to_doubles(), (Values{3, 3, 2, 1}));
+  put(line, positions({3, 2, 1, 0}), line);
+  EXPECT_EQ(line.to_doubles(), (Values{1, 2, 3, 3}));
+  const Array places = positions({3, 2, 1, 0});
+  put(places, places, places);
+  EXPECT_EQ(places.to_doubles(), (Values{0, 1, 2, 3}));
   EXPECT_THAT(error_of([&] { take(x, x); }),
               ::testing::HasSubstr("take: positions are integers, these are float32 (3, 4)"));
   EXPECT_THAT(error_of([&] { take(range({0}), positions({0})); }),
