@@ -151,6 +151,86 @@ TEST_P(MatrixFunctions, GradientsOfTheInverseBearEqualSingularValues) {
   verify_grad(cases, {.device = device()});
 }
 
+/// Of u diag(values) v^T, u and v turned by these angles: matrices of any singular values.
+Values turned(const Values& values, std::size_t rows, std::size_t columns, double by) {
+  const auto rotation = [by](std::size_t n, double more) {
+    std::vector<Values> r(n, Values(n));
+    for (std::size_t i = 0; i < n; ++i) r[i][i] = 1;
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = i + 1; j < n; ++j) {
+        const double angle = by * static_cast<double>(1 + i + 2 * j) + more, c = std::cos(angle), s = std::sin(angle);
+        for (std::size_t k = 0; k < n; ++k) {
+          const double a = r[k][i], b = r[k][j];
+          r[k][i] = c * a - s * b, r[k][j] = s * a + c * b;
+        }
+      }
+    }
+    return r;
+  };
+  const auto u = rotation(rows, 0.3), v = rotation(columns, -0.7);
+  Values a(rows * columns);
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t j = 0; j < columns; ++j) {
+      for (std::size_t k = 0; k < values.size(); ++k) a[i * columns + j] += u[i][k] * values[k] * v[j][k];
+    }
+  }
+  return a;
+}
+
+TEST_P(MatrixFunctions, GradientsOfTheInverseAreThoseOfWhatIsNotCutOff) {
+  if (!has_factors()) GTEST_SKIP() << "needs LAPACK or cuSOLVER";
+  struct Case {
+    std::string name;
+    Values values;
+    std::int64_t rows, columns;
+  };
+  // Up to half of the greatest is cut off: values apart from each other and from 0, equal ones on either side, and 0.
+  const Case made[] = {{"square", {3, 2, 0.7, 0.4}, 4, 4}, {"tall", {3, 2, 0.7}, 5, 3}, {"wide", {3, 2, 0.7}, 3, 5}, {"equal", {2, 2, 0.5, 0.5}, 4, 4}, {"a zero", {3, 2, 0.6, 0}, 4, 4}, {"zeros", {3, 0, 0}, 3, 4}, {"all kept", {3, 2.5, 2}, 4, 3}, {"one", {2}, 1, 1}};
+  std::vector<GradientCase> first, second;
+  for (const Case& c : made) {
+    const Array a = of(turned(c.values, static_cast<std::size_t>(c.rows), static_cast<std::size_t>(c.columns), 0.37), {c.rows, c.columns}), b = of(turned({1}, static_cast<std::size_t>(c.rows), 1, 0.2), {c.rows});
+    const auto inverse = [](std::span<const Variable> v) { return pinv(v[0], 0.5); };
+    const auto weighted = [](const Variable& y) { return sum(y * sin(1.0 + 2.0 * cast(index_along(y, Axes()), float64))); };
+    const auto by_a = [inverse, weighted](std::span<const Variable> v) { return grad(weighted(inverse(v)), v[0]); };
+    const auto solved = [](std::span<const Variable> v) {
+      const LeastSquares parts = lstsq(v[0], v[1], 0.5);
+      return concatenate({parts.solution, expand_dims(parts.residuals, 0)});
+    };
+    first.push_back({c.name, inverse, {a}});
+    first.push_back({c.name + ", lstsq", solved, {a, b}});
+    second.push_back({c.name + ", second", by_a, {a}});
+    second.push_back({c.name + ", lstsq, second", [solved, weighted](std::span<const Variable> v) { return grad(weighted(solved(v)), v[0]); }, {a, b}});
+    const Variable x = matrix("x", float64), v = matrix("v", float64), w = matrix("w", float64);
+    const auto product = [&](const Variable& direction) { return hessian_vector_product(weighted(pinv(x, 0.5)), x, direction); };
+    const Results both = function({x, v, w}, {sum(product(v) * w), sum(product(w) * v)}, options())(a, of(turned({1, 2}, static_cast<std::size_t>(c.rows), static_cast<std::size_t>(c.columns), 0.1), a.shape()), a + 1);
+    if (c.rows > 1) EXPECT_NEAR(both[0].item().as_double(), both[1].item().as_double(), 1e-10 * std::max(1.0, std::fabs(both[0].item().as_double()))) << c.name << ": second derivatives are symmetric";
+  }
+  verify_grad(first, {.device = device()});
+  verify_grad(second, {.tolerance = 1e-5, .device = device()});
+  const GradientCase third[] = {{"third", [](std::span<const Variable> v) {
+                                   const Variable g = grad(sum(sqr(pinv(v[0], 0.5))), v[0]);
+                                   return grad(sum(g * sin(g)), v[0]);
+                                 },
+                                 {of(turned({3, 2, 0.6, 0}, 4, 4, 0.37), {4, 4})}}};
+  verify_grad(third, {.tolerance = 1e-5, .device = device()});
+}
+
+TEST_P(MatrixFunctions, GradientsOfTheInverseTakeItsFactors) {
+  const Variable x = matrix("x", float64);
+  const Function f = function({x}, {pinv(x), grad(sum(sqr(pinv(x))), x)}, options());
+  int factors = 0;
+  for (NodeId node : f.graph().nodes()) factors += f.graph().op(node).name() == "svd";
+  EXPECT_EQ(factors, 1);
+}
+
+TEST_P(MatrixFunctions, GradientsOfTheInverseOf16BitsAreRoundedOnce) {
+  if (!has_factors()) GTEST_SKIP() << "needs LAPACK or cuSOLVER";
+  const Array a = astype(of(turned({3, 2, 0.5}, 3, 3, 0.37), {3, 3}), float16);
+  const Variable x = matrix("x", float16), y = matrix("y", float64);
+  const Array got = function({x}, {grad(cast(sum(sqr(cast(pinv(x, 0.3), float32))), float32), x)}, options())(a), want = function({y}, {grad(sum(sqr(pinv(y, 0.3))), y)}, options())(astype(a, float64));
+  expect_near(got, want.to_doubles(), 2e-3);
+}
+
 DAMO_ON_EACH_DEVICE(MatrixFunctions);
 
 }  // namespace

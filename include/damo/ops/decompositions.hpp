@@ -30,7 +30,8 @@ Variable cholesky_solve(const Operand& l, const Operand& b);
 /// Cost: 2 n^3.
 Variable inv(const Operand& x);
 /// Moore and Penrose's inverse, by singular values: those up to rcond times the greatest count as 0; rcond: the greater extent times the dtype's epsilon unless
-/// told (the extents are then to be known when the graph is built, else 1000 is taken).
+/// told (the extents are then to be known when the graph is built, else 1000 is taken). The gradient, of every order, is that of the matrices whose values stay on their side of that cut: it
+/// holds where values are equal or 0, and where some that are cut off are not 0. It takes the factors of the value and some 25 products.
 Variable pinv(const Operand& x, std::optional<double> rcond = {});
 /// (b..., n, n) -> (b...). 0 of a singular matrix, for whose gradient LinalgError is thrown at the call.
 Variable det(const Operand& x);

@@ -27,7 +27,7 @@ struct LeastSquares {
   Variable values;     ///< the singular values of a, descending
 };
 /// a: (b..., m, n), b: (m,), one vector for all matrices, or (b..., m, k). Singular values up to rcond times the greatest count as 0; rcond: as in pinv. Cost: about
-/// 14 m n^2. Gradients are those of the pseudoinverse of a constant rank (Golub and Pereyra 1973), where singular values are equal too.
+/// 14 m n^2. Gradients by a and b are those of pinv(a, rcond) b, as singular values stay on their side of the cut.
 LeastSquares lstsq(const Operand& a, const Operand& b, std::optional<double> rcond = {});
 
 }  // namespace damo

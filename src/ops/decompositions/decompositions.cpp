@@ -9,6 +9,7 @@
 #include <damo/ops/shape.hpp>
 
 #include "ops/decompositions/decomposition_op.hpp"
+#include "ops/decompositions/pinv_gradient.hpp"
 #include "ops/diagonal.hpp"
 #include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
@@ -61,14 +62,6 @@ auto factored(const char* name, const Build& build, const Operand& x, const Oper
   return asked(name, [&] { return build(Given(x), Given(more).value...); }, x, more...);
 }
 
-/// Golub and Pereyra 1973, of matrices whose rank does not change: singular values may be equal, which the gradient through them would not bear.
-/// dP = -P dA P + P P^T dA^T (1 - A P) + (1 - P A) dA^T P^T P.
-Gradients gradient_of_pinv(std::span<const Variable> in, std::span<const Variable> out, std::span<const Variable> gradients) {
-  const Variable &a = in[0], &p = out[0], pt = swap_axes(p, -1, -2), gt = swap_axes(gradients[0], -1, -2);
-  const Variable left = matmul(matmul(gt, p), pt), right = matmul(pt, matmul(p, gt));
-  return {(left - matmul(a, matmul(p, left))) + (right - matmul(matmul(right, p), a)) - matmul(matmul(pt, gradients[0]), pt)};
-}
-
 }  // namespace
 
 Variable cholesky(const Operand& x, bool lower) {
@@ -90,12 +83,17 @@ Variable inv(const Operand& x) {
 }
 Variable pinv(const Operand& x, std::optional<double> rcond) {
   return factored("pinv", [&](const Given& given) {
-    const Variable inverse = given.decompositions().pinv(given.value, rcond);
-    if (!is_floating(given.value.dtype())) return inverse;
-    return with_gradient(inverse, {given.value}, [line = given.line](auto in, auto out, auto gradients) {
+    // The gradient is that of the dtype in which it is computed.
+    const DType dtype = given.value.dtype();
+    const Variable a = is_half(dtype) ? cast(At(given.line)(given.value), float32) : given.value, inverse = given.decompositions().pinv(a, rcond);
+    if (!is_floating(dtype)) return inverse;
+    const double least = least_share(a.dims(), a.dtype(), rcond);
+    const Variable marked = with_gradient(inverse, {a}, [least, line = given.line](auto in, auto out, auto gradients) -> Gradients {
       const BuiltAt here(line);
-      return gradient_of_pinv(in, out, gradients);
+      const SingularValues factors = svd(in[0], false);  // the inverse's own
+      return {gradient_of_pinv(in[0], out[0], gradients[0], factors, GraphWorld{line}.inverted(factors.values, least), line)};
     }, given.line);
+    return is_half(dtype) ? cast(At(given.line)(marked), dtype) : marked;
   }, x);
 }
 Variable det(const Operand& x) {
