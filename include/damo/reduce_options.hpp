@@ -26,7 +26,8 @@ struct ReduceOptions {
   std::optional<DType> acc_dtype = std::nullopt;
 };
 
-/// Of var and stddev: the mean, the distances from it and their squares are formed in acc_dtype too. dtypes as those of a mean.
+/// Of var and stddev: the mean, the distances from it and their squares are formed in acc_dtype too. dtypes as those of a mean. The gradient of stddev where all
+/// elements are equal, or there is one alone, is 0.
 struct VarOptions {
   int ddof = 0;  ///< the sum of squares is divided by n - ddof
   bool keepdims = false;
@@ -36,7 +37,8 @@ struct VarOptions {
 
 /// The p-norm over all named axes together, of x's dtype, of integers in float64: sum(|x|^ord)^(1/ord). So 2 over both axes of a matrix is its
 /// Frobenius norm, and the norms of a matrix that columns and rows induce are max(norm(x, 0, {.ord = 1})) and max(norm(x, 1, {.ord = 1})). Infinity: the greatest
-/// |x|, -infinity: the least, a ShapeError of no elements; 0: how many are not 0, without a gradient. The gradient where all elements are 0 is 0, of orders from 1 on.
+/// |x|, -infinity: the least, a ShapeError of no elements; 0: how many are not 0, without a gradient. The gradient where all elements are 0 is 0, and so is
+/// that by an element that is 0, as abs's: the slope there has another sign on either side, of orders between 0 and 1 it is infinite.
 struct NormOptions {
   double ord = 2;  ///< OptionError for NaN
   bool keepdims = false;

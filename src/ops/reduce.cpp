@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 
+#include <damo/custom_gradient.hpp>
 #include <damo/ops/cast.hpp>
 #include <damo/gradient.hpp>
 #include <damo/ops/math.hpp>
@@ -34,11 +35,28 @@ Variable accumulated(ReductionKind reduction, const Operand& x, const Axes& axes
   return drop_axes(cast(at(reduced), dtypes.result), asked.axes, options.keepdims, asked.line);
 }
 
-/// root(sum), of a sum that is no less than 0; where it is 0 that is 0, and so is its gradient.
-template <class Root>
-Variable root_of(const Variable& sum, const At& at, Root root) {
-  const Variable is_zero = eq(at(sum), 0.0);
-  return where(at(is_zero), 0.0, at(root(at(where(at(is_zero), 1.0, at(sum))))));
+/// root, of a sum that is no less than 0, with slope(sum, root); 0 where the sum is 0, on whatever side of it the sum grows.
+template <class Slope>
+Variable root_of(const Variable& sum, const Variable& root, SourceLine line, Slope slope) {
+  return with_gradient(root, {sum}, [slope, line](auto in, auto out, auto gradients) -> Gradients {
+    const BuiltAt here(line);
+    const Variable is_zero = eq(in[0], 0.0);
+    return {where(is_zero, 0.0, gradients[0] * slope(where(is_zero, 1.0, in[0]), where(is_zero, 1.0, out[0])))};
+  }, line);
+}
+Variable square_root_of(const Variable& sum, const At& at, SourceLine line) {
+  return root_of(sum, sqrt(at(sum)), line, [](const Variable&, const Variable& root) { return 0.5 / root; });
+}
+
+/// |x|^order with a slope of 0 at 0, where that of an order below 1 is infinite.
+Variable powers_of(const Variable& x, double order, const At& at, SourceLine line) {
+  const Variable powers = pow(at(abs(at(x))), order);
+  if (order >= 1) return powers;
+  return with_gradient(powers, {x}, [order, line](auto in, auto, auto gradients) -> Gradients {
+    const BuiltAt here(line);
+    const Variable is_zero = eq(in[0], 0.0), other = where(is_zero, 1.0, in[0]);
+    return {where(is_zero, 0.0, gradients[0] * order * pow(abs(other), order - 1) * sign(other))};
+  }, line);
 }
 
 /// The greatest along the axes, -inf of none. Where there are some for sure it is max's own node, which others may have too.
@@ -60,7 +78,7 @@ Variable variance(const char* name, const Operand& x, const Axes& axes, const Va
     const Variable count = sub(at(count_of(wide, asked.axes, asked.line)), static_cast<double>(options.ddof));
     result = true_div(at(result), at(maximum(at(count), 0.0)));
   }
-  if (root) result = sqrt(at(result));
+  if (root) result = square_root_of(result, at, asked.line);
   return drop_axes(cast(at(result), dtypes.result), asked.axes, options.keepdims, asked.line);
 }
 
@@ -100,7 +118,7 @@ Variable norm(const Operand& x, const Axes& axes, const NormOptions& options) {
   const auto over = [&](ReductionKind kind, const Variable& elements) { return reduce(kind, elements, asked.axes, asked.line); };
   Variable result;
   if (options.ord == 2) {
-    result = root_of(over(ReductionKind::kSum, sqr(at(wide))), at, [](const Operand& sum) { return sqrt(sum); });
+    result = square_root_of(over(ReductionKind::kSum, sqr(at(wide))), at, asked.line);
   } else if (options.ord == 1) {
     result = over(ReductionKind::kSum, abs(at(wide)));
   } else if (options.ord == 0) {
@@ -108,10 +126,10 @@ Variable norm(const Operand& x, const Axes& axes, const NormOptions& options) {
   } else if (std::isinf(options.ord)) {
     result = damo::asked("norm", [&] { return over(options.ord > 0 ? ReductionKind::kMax : ReductionKind::kMin, abs(at(wide))); }, x);
   } else {
-    const Variable powers = pow(at(abs(at(wide))), options.ord);
-    const auto root = [&](const Operand& sum) { return pow(sum, 1 / options.ord); };
-    const Variable sum = over(ReductionKind::kSum, powers);
-    result = options.ord > 0 ? root_of(sum, at, root) : root(at(sum));  // of a negative order a sum of 0 is that of infinities, or of nothing: infinite
+    const double inverse = 1 / options.ord;
+    const Variable sum = over(ReductionKind::kSum, powers_of(wide, options.ord, at, asked.line)), root = pow(at(sum), inverse);
+    // Of a negative order a sum of 0 is that of infinities, or of nothing: infinite.
+    result = options.ord < 0 ? root : root_of(sum, root, asked.line, [inverse](const Variable& of, const Variable&) { return inverse * pow(of, inverse - 1); });
   }
   return drop_axes(cast(at(result), dtypes.result), asked.axes, options.keepdims, asked.line);
 }

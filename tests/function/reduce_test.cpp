@@ -419,6 +419,18 @@ TEST_P(Reduce, GiveNormsOfAnyOrder) {
   EXPECT_THROW(norm(Array::empty({0}, float32, device()), 0, {.ord = INFINITY}), ShapeError);
 }
 
+TEST_P(Reduce, GradientsOfDeviationsOfEqualElementsAre0) {
+  for (const DType dtype : {float32, float64, float16}) {
+    const Array equal = Array::full({2, 3}, 0.75, dtype, device());
+    const auto gradient = [&](const Array& at, const auto& build) { return of(at, [&](const Variable& v) { return grad(sum(build(v)), v); }).to_doubles(); };
+    EXPECT_EQ(gradient(equal, [](const Variable& v) { return stddev(v); }), Values(6, 0));
+    EXPECT_EQ(gradient(equal, [](const Variable& v) { return stddev(v, 1, false, 1); }), Values(6, 0));
+    EXPECT_EQ(gradient(Array::full({1}, 3, dtype, device()), [](const Variable& v) { return stddev(v); }), Values{0});
+    EXPECT_EQ(gradient(equal, [](const Variable& v) { return grad(sum(stddev(v, 1)), v); }), Values(6, 0)) << "of the gradient";
+    EXPECT_EQ(of(equal, [](const Variable& v) { return stddev(v, 1); }).to_doubles(), Values(2, 0));
+  }
+}
+
 TEST_P(Reduce, HaveTheGradientsOfNormsAndOfOtherDtypes) {
   const std::vector<double> at = {0.5, -1.25, 2, 0.75};
   const Array x = Array::from(std::vector<float>(at.begin(), at.end()), {4}, device());
@@ -435,6 +447,20 @@ TEST_P(Reduce, HaveTheGradientsOfNormsAndOfOtherDtypes) {
   EXPECT_EQ(gradient(x, [](const Variable& v) { return norm(v, {}, {.ord = INFINITY}); }), (Values{0, 0, 1, 0}));
   EXPECT_EQ(gradient(x, [](const Variable& v) { return norm(v, {}, {.ord = -INFINITY}); }), (Values{1, 0, 0, 0}));
   EXPECT_EQ(gradient(Array::zeros({2}, float32, device()), [](const Variable& v) { return norm(v); }), (Values{0, 0}));
+  for (double ord : {1.0, 2.0, 3.0, 0.5, -1.0, -2.0}) {
+    EXPECT_EQ(gradient(Array::zeros({2}, float32, device()), [&](const Variable& v) { return norm(v, {}, {.ord = ord}); }), (Values{0, 0})) << ord;
+    EXPECT_EQ(gradient(Array::zeros({2}, float32, device()), [&](const Variable& v) { return sum(grad(norm(v, {}, {.ord = ord}), v)); })[0] * 0, 0) << ord << ", twice";
+  }
+  const Array one_zero = Array::from(std::vector<float>{0, -4, 1}, {3}, device());
+  for (const auto& [ord, expected] : std::map<double, Values>{{0.5, {0, -1.5, 3}}, {-1, {0, 0, 0}}, {-2, {0, 0, 0}}, {1, {0, -1, 1}}}) {
+    EXPECT_EQ(gradient(one_zero, [ord = ord](const Variable& v) { return norm(v, {}, {.ord = ord}); }), expected) << ord;
+  }
+  const Array below = Array::from(std::vector<double>{0.5, -1.25, 2, 0.75}, {4}, device());
+  const GradientCase cases[] = {{"-1", [](std::span<const Variable> v) { return norm(v[0], {}, {.ord = -1}); }, {below}}, {"0.5", [](std::span<const Variable> v) { return norm(v[0], {}, {.ord = 0.5}); }, {below}},
+                                {"3", [](std::span<const Variable> v) { return norm(v[0], {}, {.ord = 3}); }, {below}}, {"stddev", [](std::span<const Variable> v) { return stddev(v[0], {}, false, 1); }, {below}},
+                                {"2, twice", [](std::span<const Variable> v) { return grad(norm(v[0]), v[0]); }, {below}}, {"stddev, twice", [](std::span<const Variable> v) { return grad(stddev(v[0]), v[0]); }, {below}},
+                                {"-2, twice", [](std::span<const Variable> v) { return grad(norm(v[0], {}, {.ord = -2}), v[0]); }, {below}}};
+  verify_grad(cases, {.tolerance = 1e-5, .device = device()});
   EXPECT_EQ(gradient(x, [](const Variable& v) { return sum(v * v, {}, {.dtype = float64}); }), (Values{1, -2.5, 4, 1.5}));
   EXPECT_EQ(gradient(x, [](const Variable& v) { return mean(v, {}, {.acc_dtype = float64}); }), (Values{0.25, 0.25, 0.25, 0.25}));
 }
