@@ -5,6 +5,9 @@
 //   Function f = function({x}, {noisy});                       // each call has other numbers, the same in every run of the program
 //   Array a = RandomGenerator(7).normal({3, 4});               // what a Function's first call draws first
 //
+// Draws are numbered as they are asked for. In which order the arguments of a call and the operands of an operator are, C++ leaves open: give draws that stand
+// in one expression names in lines before it, f(random.normal({3}), random.normal({3})) may have them in either order.
+//
 // A number is a function of the state's key (the seed), of the draw's number in the stream and of the element's number in C order:
 // Philox4x32-10 (Salmon et al. 2011). So it has the same bits on a GPU and on a CPU, fused or not, whatever the shape of a launch,
 // the layout of other arrays, or the dtype of the machine's vectors. Series of Damo's own take the place of the devices' log, sin and
