@@ -29,7 +29,7 @@ inline Variable rop(const Variable& output, const Variable& input, const Variabl
 
 /// d output[i...] / d input[j...] at [i..., j...]. The extents of the output's type must be known (ShapeError): its elements are gone through when the
 /// graph is built, and each gets a copy of the nodes of the gradient, so the graph, and the time to compile it, grow with the output's size. Meant for
-/// outputs up to some hundred elements; where only products are needed rop and lop cost one gradient.
+/// outputs up to some hundred elements, of none too; where only products are needed rop and lop cost one gradient.
 Variable jacobian(const Variable& output, const Variable& input, Disconnected disconnected = Disconnected::kRaise, SourceLine where = {__builtin_FILE(), __builtin_LINE()});
 
 /// The second derivatives of a floating 0-d cost by an input whose extents are known: the Jacobian of its gradient, with the same cost and limits.

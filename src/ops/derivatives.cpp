@@ -56,11 +56,15 @@ Variable jacobian_of(const Variable& output, const Variable& input, Disconnected
     const Assignment given{u, unit(output.type(), i, where)};
     rows.push_back(substitute(std::span(&product, 1), std::span(&given, 1), true).front());
   }
-  if (rows.empty()) throw ShapeError("jacobian: " + describe(output) + " has no elements", "leave it out: there is nothing to differentiate");
   // Each row gets the output's axes, of extent 1; rows are put together along the last of these, then along those before it.
   std::vector<int> pattern(static_cast<std::size_t>(output.rank()), kNewAxis);
   for (int axis = 0; axis < input.rank(); ++axis) pattern.push_back(axis);
   const At at(where);
+  if (rows.empty()) {  // its shape is all that it has
+    Shape shape = output.dims();
+    for (int axis = 0; axis < input.rank(); ++axis) shape.push_back(-1);
+    return broadcast_to(at(dimshuffle(at(cast_at(zeros_like(input, where), product.dtype(), where)), pattern)), shape);
+  }
   std::vector<Variable> level;
   for (const Variable& row : rows) level.push_back(dimshuffle(at(row), pattern));
   for (int axis = output.rank() - 1; axis >= 0; --axis) {

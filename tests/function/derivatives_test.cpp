@@ -48,6 +48,17 @@ TEST_P(DerivativesOnEachDevice, RopSumsOverInputsAndReadsNoDummy) {
   EXPECT_EQ(rop(sqr(y), x, v, Disconnected::kZero).type(), y.type());
 }
 
+TEST_P(DerivativesOnEachDevice, JacobianOfNoElementsHasItsShape) {
+  const auto x = input({float64, {3}}, "x"), y = matrix("y", float32), empty = subtensor(x, {{0, 0}}) * 2.0;
+  const auto results = function({x, y}, {jacobian(empty, x), jacobian(reshape(empty, {2, 0}), x), jacobian(reshape(subtensor(exp(y), {{0, 0}, {0, 2}}), {0, 2}), y), jacobian(reshape(empty, {0}), sum(x), Disconnected::kZero)}, options()).call<4>(doubles({1, 2, 3}, {3}), Array::ones({4, 5}, float32, device()));
+  EXPECT_EQ(results[0].shape(), (Shape{0, 3}));
+  EXPECT_EQ(results[0].dtype(), float64);
+  EXPECT_EQ(results[1].shape(), (Shape{2, 0, 3}));
+  EXPECT_EQ(results[2].shape(), (Shape{0, 2, 4, 5}));
+  EXPECT_EQ(results[3].shape(), (Shape{0}));
+  EXPECT_THROW(jacobian(empty, sum(y)), GraphError);
+}
+
 TEST_P(DerivativesOnEachDevice, JacobianHasTheOutputsAxesThenTheInputs) {
   const auto x = input({float64, {3}}, "x"), a = input({float64, {2, 3}}, "a");
   const Variable y = dot(a, sqr(x)), outside = outer(x, x);
