@@ -6,7 +6,7 @@
 // Read are versions 1 to 3 in either byte order, C order and Fortran order (a transposed view of the elements, as numpy.load gives), with
 // Damo's dtypes under any name that numpy.dtype() has for them on a 64-bit system ('<f4', 'f4', 'f', 'float32'); FileError names any other (complex, text, objects, records). Written is version 1, little-endian, C order. npy has no
 // bfloat16 and no 8-bit floats: saving one is a TypeError (io/safetensors.hpp keeps it). Files are written whole or not at all: into a temporary file of the
-// same folder, which takes the name's place when it is on the disk. A file that is not what its head says is a FileError; no more memory
+// same folder, which takes the name's place when it is on the disk. A file that is not what its head says is a FileError, and so is one with bytes behind its array, which numpy.load does not look at; no more memory
 // is taken than the file has elements for, and a compressed member grows as it is read. npz needs a build with libzip.
 // Costs one pass over the file, and for npz::save a copy of all members in host memory. See tests/io/npy_test.cpp, npz_test.cpp.
 #pragma once
