@@ -5,6 +5,7 @@
 #include <damo/op.hpp>
 #include <damo/ops/shape.hpp>
 #include <damo/ops/subtensor.hpp>
+#include "graph/base/counted.hpp"
 #include "graph/user_line.hpp"
 #include "ops/checked_shapes_op.hpp"
 #include "ops/concatenate_op.hpp"
@@ -323,7 +324,7 @@ Variable pad(const Operand& x, std::span<const PadWidth> widths, const Operand& 
   const Variable base = x.as(x.promotable().dtype);
   asked("pad", [&] {
     if (static_cast<int>(widths.size()) != base.rank()) {
-      throw ShapeError("pad: " + std::to_string(widths.size()) + " widths for " + std::to_string(base.rank()) + " axes", "give one for each axis; {} adds nothing");
+      throw ShapeError("pad: " + std::to_string(widths.size()) + " widths for " + counted_axes(base.rank()), "give one for each axis; {} adds nothing");
     }
     for (const PadWidth& width : widths) {
       if (width.before < 0 || width.after < 0) throw ShapeError("pad: a width is below 0", "subtensor makes a tensor smaller");

@@ -16,6 +16,7 @@
 #include <damo/ops/reduce.hpp>
 #include <damo/ops/shape.hpp>
 #include <damo/thunk.hpp>
+#include "graph/base/counted.hpp"
 #include "graph/user_line.hpp"
 #include "ops/both_worlds.hpp"
 #include "ops/diagonal.hpp"
@@ -121,7 +122,7 @@ class RangeOp final : public Op {
     for (int i = 0; i < 3; ++i) {
       if (inputs.at(i).rank() == 0) continue;
       const int axes = inputs.at(i).rank();
-      throw ShapeError(std::string("arange: ") + kNames[i] + " has " + std::to_string(axes) + (axes == 1 ? " axis" : " axes") + ", and is one number", "take an element of it: subtensor(x, {0})");
+      throw ShapeError(std::string("arange: ") + kNames[i] + " has " + counted_axes(axes) + ", and is one number", "take an element of it: subtensor(x, {0})");
     }
     return {*this, {inputs.at(0), inputs.at(1), inputs.at(2)}, {{int8, {kUnknown}}}};
   }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include <damo/error.hpp>
+#include "graph/base/counted.hpp"
 
 namespace damo {
 
@@ -11,7 +12,7 @@ namespace damo {
 inline void require_axes(const std::string& function, int have, int wanted) {
   if (have == wanted) return;
   const std::string remedy = wanted == 2 ? "give a matrix" : have == 2 ? "diagonal takes it out of a matrix" : "flatten it";
-  throw ShapeError(function + ": x has " + std::to_string(have) + (have == 1 ? " axis" : " axes") + ", not " + std::to_string(wanted), remedy);
+  throw ShapeError(function + ": x has " + counted_axes(have) + ", not " + std::to_string(wanted), remedy);
 }
 
 /// Throws ShapeError for fewer than no numbers.

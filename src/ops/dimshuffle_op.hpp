@@ -8,6 +8,7 @@
 
 #include <damo/op.hpp>
 #include <damo/ops/shape.hpp>
+#include "graph/base/counted.hpp"
 
 namespace damo {
 
@@ -44,7 +45,7 @@ class DimShuffleOp final : public Op {
     std::vector<int> uses(static_cast<std::size_t>(dims.rank()), 0);
     for (std::int64_t axis : pattern_) {
       if (axis == kNewAxis) continue;
-      if (axis < 0 || axis >= dims.rank()) throw ShapeError("dimshuffle: axis " + std::to_string(axis) + " does not exist: x has " + std::to_string(dims.rank()) + " axes", "name x's axes from 0 on, kNewAxis for one more");
+      if (axis < 0 || axis >= dims.rank()) throw ShapeError("dimshuffle: axis " + std::to_string(axis) + " does not exist: x has " + counted_axes(dims.rank()), "name x's axes from 0 on, kNewAxis for one more");
       if (++uses[static_cast<std::size_t>(axis)] > 1) throw ShapeError("dimshuffle: axis " + std::to_string(axis) + " is named twice", "name each axis once; broadcast_to repeats elements");
     }
     for (int axis = 0; axis < dims.rank(); ++axis) {

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include <damo/error.hpp>
+#include "graph/base/counted.hpp"
 
 namespace damo {
 namespace {
@@ -63,7 +64,7 @@ class Parser {
     const int letters = static_cast<int>(std::count_if(text.begin(), text.end(), is_letter));
     if (has_ellipsis ? letters > rank : letters != rank) {
       read(text, 0);
-      refuse("names " + std::to_string(letters) + (letters == 1 ? " axis" : " axes") + " of operand " + std::to_string(operand) + ", which has " + std::to_string(rank),
+      refuse("names " + counted_axes(letters) + " of operand " + std::to_string(operand) + ", which has " + std::to_string(rank),
              "name each axis, or write ... for those without names");
     }
     if (has_ellipsis) ellipsis_ = std::max(ellipsis_, rank - letters);

@@ -4,6 +4,7 @@
 
 #include <damo/dtype.hpp>
 #include <damo/error.hpp>
+#include "graph/base/counted.hpp"
 
 namespace damo {
 
@@ -11,7 +12,7 @@ namespace damo {
 inline void require_labels(DType dtype, int rank, int logits, const std::string& described, const char* converted) {
   if (!is_integer(dtype)) throw TypeError("cross_entropy: labels are integers, or probabilities with the axes of the logits, not " + described, converted);
   if (rank == logits - 1) return;
-  throw ShapeError("cross_entropy: logits have " + std::to_string(logits) + " axes, so labels have " + std::to_string(logits - 1) + ", not " + std::to_string(rank), "give a label for each row of logits");
+  throw ShapeError("cross_entropy: logits have " + counted_axes(logits) + ", so labels have " + std::to_string(logits - 1) + ", not " + std::to_string(rank), "give a label for each row of logits");
 }
 
 }  // namespace damo

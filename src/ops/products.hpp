@@ -21,6 +21,7 @@
 #include <damo/error.hpp>
 #include <damo/ops/shape.hpp>
 
+#include "graph/base/counted.hpp"
 #include "ops/contraction.hpp"
 
 namespace damo {
@@ -63,7 +64,7 @@ class Products {
   Value tensordot(Value x, Value y, std::vector<int> x_axes, std::vector<int> y_axes) {
     operands_ = {x, y};
     if (x_axes.size() != y_axes.size()) {
-      refuse<ShapeError>(std::to_string(x_axes.size()) + " axes of the first for " + std::to_string(y_axes.size()) + " of the second", "name as many of each");
+      refuse<ShapeError>(counted_axes(x_axes.size()) + " of the first for " + std::to_string(y_axes.size()) + " of the second", "name as many of each");
     }
     const std::vector<int> x_free = others(x, x_axes, "first"), y_free = others(y, y_axes, "second");
     return contracted(view(x, joined(x_free, x_axes)), view(y, joined(y_axes, y_free)), 0, static_cast<int>(x_axes.size()));
@@ -71,7 +72,7 @@ class Products {
   Value tensordot(Value x, Value y, int axes) {
     operands_ = {x, y};
     if (axes < 0 || axes > std::min(rank(x), rank(y))) {
-      refuse<ShapeError>(std::to_string(axes) + " axes to sum over: the operands have " + std::to_string(rank(x)) + " and " + std::to_string(rank(y)),
+      refuse<ShapeError>(counted_axes(axes) + " to sum over: the operands have " + std::to_string(rank(x)) + " and " + std::to_string(rank(y)),
                          "give a number from 0 to the lesser of the two");
     }
     std::vector<int> last(static_cast<std::size_t>(axes)), first(static_cast<std::size_t>(axes));

@@ -1,3 +1,4 @@
+#include "graph/base/counted.hpp"
 #include "ops/reductions.hpp"
 
 #include <algorithm>
@@ -157,7 +158,7 @@ void require_choice(const std::string& name, ReductionKind reduction, const Shap
 
 void require_reduced_axes(const std::string& name, std::uint32_t axes, int rank) {
   if (rank >= 32 || axes >> rank == 0) return;
-  throw ShapeError(name + ": x has " + std::to_string(rank) + " axes, fewer than are reduced", "let bit a of reduced_axes stand for axis a of x");
+  throw ShapeError(name + ": x has " + counted_axes(rank) + ", fewer than are reduced", "let bit a of reduced_axes stand for axis a of x");
 }
 
 std::string name_of(ScanKind scan) { return kScanNames[static_cast<int>(scan)]; }

@@ -20,6 +20,7 @@
 #include <damo/ops/softmax.hpp>
 #include <damo/ops/specify_shape.hpp>
 #include <damo/ops/subtensor.hpp>
+#include "graph/base/counted.hpp"
 #include "graph/user_line.hpp"
 #include "ops/attention/attention_of.hpp"
 #include "ops/reduce_op.hpp"
@@ -100,7 +101,7 @@ Shared filters_of(const std::string& layer, std::size_t axes, Init& init, const 
   std::vector<std::int64_t> extents = window.numbers();
   if ((extents.size() != 1 && extents.size() != axes) || groups < 1 || channels % groups != 0 || filters % groups != 0) {
     throw ShapeError(layer + ": " + std::to_string(channels) + " channels and " + std::to_string(filters) + " filters in " + std::to_string(groups) +
-                         " groups, windows of " + std::to_string(extents.size()) + " axes",
+                         " groups, windows of " + counted_axes(extents.size()),
                      "give one extent" + (axes == 1 ? "" : " or " + std::to_string(axes)) + ", and groups that divide both numbers");
   }
   extents.resize(axes, extents.front());
@@ -168,7 +169,7 @@ Variable GroupNorm::operator()(const Operand& x) const {
   const auto build = [&] {
     const int rank = x.variable().rank();
     const std::int64_t features = scale.dims()[0];
-    if (rank < 2) throw ShapeError("nn::GroupNorm: x has " + std::to_string(rank) + " axes", "give it the axes (n, features, ...)");
+    if (rank < 2) throw ShapeError("nn::GroupNorm: x has " + counted_axes(rank), "give it the axes (n, features, ...)");
     std::vector<int> behind(static_cast<std::size_t>(rank - 2)), as_x(static_cast<std::size_t>(rank), kNewAxis);
     std::iota(behind.begin(), behind.end(), 2);
     as_x[0] = 0, as_x[1] = 1;

@@ -94,7 +94,7 @@ TEST_P(CustomOpErrorsOnEachDevice, NameAViewThatLeavesItsInput) {
   }
   EXPECT_THAT(error_of_view({{-2}, {1}, 0}), HasSubstr("view_layout gave output 0 an extent of -2"));
   EXPECT_THAT(error_of_view({{2, 2}, {2, 1}, 0}), HasSubstr("view_layout gave output 0 the shape (2, 2), make_node declared float32 (?,)"));
-  EXPECT_THAT(error_of_view({{2}, {2, 1}, 0}), HasSubstr("view_layout gave 2 strides for 1 axes"));
+  EXPECT_THAT(error_of_view({{2}, {2, 1}, 0}), HasSubstr("view_layout gave 2 strides for 1 axis"));
   EXPECT_EQ(error_of_view({{4}, {-1}, 3}), "nothing thrown");
   EXPECT_EQ(error_of_view({{4}, {0}, 3}), "nothing thrown");
   EXPECT_EQ(error_of_view({{0}, {1}, 100}), "nothing thrown") << "a view without elements looks at nothing";

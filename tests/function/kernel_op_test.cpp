@@ -167,7 +167,7 @@ TEST_P(KernelOpOnEachDevice, SaysWhatIsWrongWithADescription) {
   EXPECT_THAT(error(6), HasSubstr("wrong: a step of lower reads no value"));
   for (int how : {8, 9}) EXPECT_THAT(error(how), HasSubstr("wrong: lower has a value that is none of its kernel's"));
   EXPECT_THAT(error(7), HasSubstr("wrong: lower has a join, reduced_axes() says that nothing is reduced"));
-  EXPECT_THAT(error_of([&] { mean_of_squares(x); }), HasSubstr("mean_of_squares: x has 1 axes, fewer than are reduced"));
+  EXPECT_THAT(error_of([&] { mean_of_squares(x); }), HasSubstr("mean_of_squares: x has 1 axis, fewer than are reduced"));
   EXPECT_THAT(error_of([&] { sector(input({float32, {3}}), input({float32, {4}})); }), HasSubstr("sector: "));
 }
 DAMO_ON_EACH_DEVICE(KernelOpOnEachDevice);

@@ -318,7 +318,7 @@ TEST_P(Linalg, ErrorsNameOperandsExtentsAndLine) {
   EXPECT_THAT(error_of([&] { tensordot(x, y, 3); }), HasSubstr("tensordot: 3 axes to sum over: the operands have 2 and 2"));
   EXPECT_THAT(error_of([&] { tensordot(x, y, {2}, {0}); }), HasSubstr("tensordot: axis 2 does not exist: the first has 2 axes"));
   EXPECT_THAT(error_of([&] { tensordot(x, y, {1, 1}, {0, 1}); }), HasSubstr("axis 1 of the first is named twice"));
-  EXPECT_THAT(error_of([&] { tensordot(x, y, {1}, {0, 1}); }), HasSubstr("1 axes of the first for 2 of the second"));
+  EXPECT_THAT(error_of([&] { tensordot(x, y, {1}, {0, 1}); }), HasSubstr("1 axis of the first for 2 of the second"));
   EXPECT_THAT(error_of([&] { outer(x, y); }), HasSubstr("outer: takes two vectors"));
   const Array a = noise({3, 4}), b = noise({5, 6});
   EXPECT_THAT(error_of([&] { dot(a, b); }), AllOf(StartsWith("dot: (3, 4) and (5, 6) do not fit"), HasSubstr("float32 (3, 4) on")));

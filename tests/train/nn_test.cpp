@@ -155,7 +155,7 @@ TEST_P(NnOnEachDevice, GroupNormIsItsFormula) {
   verify_grad([&](auto x) { return layer(x[0]); }, {wave({2, 6, 2})}, {.device = device()});
   EXPECT_THAT(error_of([&] { nn::GroupNorm(init, "bad", 6, 4); }), HasSubstr("nn::GroupNorm: 4 groups of 6 features"));
   EXPECT_THAT(error_of([&] { layer(input({float64, {3, 12, 2}}, "x")); }), AllOf(HasSubstr("nn::GroupNorm: "), HasSubstr("12"), HasSubstr("nn_test.cpp:")));
-  EXPECT_THAT(error_of([&] { layer(vector("x", float64)); }), StartsWith("nn::GroupNorm: x has 1 axes"));
+  EXPECT_THAT(error_of([&] { layer(vector("x", float64)); }), StartsWith("nn::GroupNorm: x has 1 axis"));
   EXPECT_THAT(error_of([&] { run({pictures}, layer(pictures), {wave({3, 12, 1, 1})}); }), HasSubstr("12"));
   EXPECT_THAT(error_of([&] { init.glorot("g", {}); }), HasSubstr("nn::Init: parameter 'g' has no axis of inputs"));
 }

@@ -7,6 +7,7 @@
 
 #include <damo/array_math.hpp>
 
+#include "graph/base/counted.hpp"
 #include "ops/both_worlds.hpp"
 #include "ops/concatenate_op.hpp"
 #include "ops/dimshuffle_op.hpp"
@@ -42,7 +43,7 @@ void require_positions(const char* name, const Array& x, const Array& positions)
 template <class Make>
 Array padded(const Array& x, std::span<const PadWidth> widths, const Make& make) {
   if (static_cast<int>(widths.size()) != x.rank()) {
-    throw ShapeError("pad: " + std::to_string(widths.size()) + " widths for " + std::to_string(x.rank()) + " axes",
+    throw ShapeError("pad: " + std::to_string(widths.size()) + " widths for " + counted_axes(x.rank()),
                      "give one for each axis; {} adds nothing");
   }
   Shape shape = x.shape();

@@ -7,6 +7,7 @@
 #include <damo/ops/math.hpp>
 #include <damo/ops/shape.hpp>
 #include <damo/ops/subtensor.hpp>
+#include "graph/base/counted.hpp"
 #include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
 #include "ops/indexing/index_plan.hpp"
@@ -64,7 +65,7 @@ class IndexedTensor {
     std::vector<int> pattern(plan_.turned.size(), kNewAxis);
     const auto missing = static_cast<int>(plan_.turned.size()) - y.rank();
     for (int axis = 0; axis < y.rank() && missing >= 0; ++axis) pattern[static_cast<std::size_t>(missing + axis)] = axis;
-    if (missing < 0) throw ShapeError(user_ + ": y has " + std::to_string(y.rank()) + " axes, the part of x " + std::to_string(plan_.turned.size()), "broadcast or reshape it");
+    if (missing < 0) throw ShapeError(user_ + ": y has " + counted_axes(y.rank()) + ", the part of x " + std::to_string(plan_.turned.size()), "broadcast or reshape it");
     return dimshuffle(at_(dimshuffle(at_(y), pattern)), plan_.turned_back);
   }
 

@@ -4,6 +4,7 @@
 
 #include <damo/array.hpp>
 
+#include "graph/base/counted.hpp"
 #include "runtime/array/view_layout.hpp"
 #include "runtime/memory/buffer.hpp"
 
@@ -32,7 +33,7 @@ Array Array::permute(std::span<const int> axes) const {
                      "name each axis once, in the new order");
   };
   if (static_cast<int>(axes.size()) != rank()) {
-    fail(std::to_string(axes.size()) + " axes given, the array has " + std::to_string(rank()));
+    fail(counted_axes(axes.size()) + " given, the array has " + std::to_string(rank()));
   }
   Shape shape, strides;
   unsigned seen = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include "graph/base/counted.hpp"
 
 namespace damo {
 
@@ -26,7 +27,7 @@ SlicedAxis sliced_axis(const Slice& slice, std::int64_t extent, int axis) {
 ViewLayout slice_layout(const ViewLayout& x, std::span<const Slice> slices) {
   if (slices.size() > static_cast<std::size_t>(x.shape.rank())) {
     throw ShapeError("slice: " + std::to_string(slices.size()) + " slices given, " + to_string(x.shape) + " has " +
-                         std::to_string(x.shape.rank()) + " axes",
+                         counted_axes(x.shape.rank()),
                      "give at most one for each axis; expand_dims makes more of these");
   }
   ViewLayout view = x;

@@ -1,3 +1,4 @@
+#include "graph/base/counted.hpp"
 #include "runtime/exec/binder.hpp"
 
 #include <algorithm>
@@ -234,7 +235,7 @@ void Binder::bind_view(int number, Binding& binding) {
   const Op::Layout layout = op.view_layout(node.apply, inputs);
   check_shape("view_layout", op, 0, type, layout.shape);
   if (layout.strides.rank() != layout.shape.rank()) {
-    throw ShapeError(op.name() + ": view_layout gave " + std::to_string(layout.strides.rank()) + " strides for " + std::to_string(layout.shape.rank()) + " axes", "give one for each axis");
+    throw ShapeError(op.name() + ": view_layout gave " + std::to_string(layout.strides.rank()) + " strides for " + counted_axes(layout.shape.rank()), "give one for each axis");
   }
   check_reach(op, layout, type.dtype, base);
   set_layout(node.outputs[0], layout.shape, layout.strides, binding);

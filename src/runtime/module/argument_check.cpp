@@ -2,6 +2,7 @@
 
 #include <damo/error.hpp>
 #include <damo/host_argument.hpp>
+#include "graph/base/counted.hpp"
 
 namespace damo {
 namespace {
@@ -98,7 +99,7 @@ std::string remedy_for(const KernelArgument& argument, const ParameterType& para
       return "pass a " + host_type(parameter.element.dtype);
     case Parameter::kStrided:
       return "pass strided(array) of a " + std::string(name(parameter.element.dtype)) + " Array with " +
-             std::to_string(parameter.rank) + (parameter.rank == 1 ? " axis" : " axes");
+             counted_axes(parameter.rank);
     case Parameter::kOther:
       return "pass a struct of the same layout, or for an enum its number";
     case Parameter::kUnknown:

@@ -4,6 +4,7 @@
 
 #include <damo/host_argument.hpp>
 
+#include "graph/base/counted.hpp"
 #include "runtime/backend.hpp"
 
 namespace damo {
@@ -46,7 +47,7 @@ void detail::require_strided(const Array& array, DType dtype, int rank) {
   if (array && array.dtype() == dtype && array.rank() == rank) return;
   throw TypeError("strided<" + std::string(name(dtype)) + ", " + std::to_string(rank) + ">() of " +
                       (array ? "a " + std::string(name(array.dtype())) + " Array with " +
-                                   std::to_string(array.rank()) + (array.rank() == 1 ? " axis" : " axes")
+                                   counted_axes(array.rank())
                              : std::string("an empty Array")),
                   "name the array's own dtype and number of axes");
 }
@@ -72,7 +73,7 @@ std::string describe(const KernelArgument& argument) {
     case KernelArgument::Kind::kNull: return argument.is_empty_array() ? "an empty Array" : "nullptr";
     case KernelArgument::Kind::kArray: return article + elements + " Array";
     case KernelArgument::Kind::kStrided:
-      return "strided(" + elements + " Array with " + std::to_string(argument.rank()) + (argument.rank() == 1 ? " axis)" : " axes)");
+      return "strided(" + elements + " Array with " + counted_axes(argument.rank()) + ")";
     case KernelArgument::Kind::kHost: return "host memory of " + elements;
   }
   return "an argument";

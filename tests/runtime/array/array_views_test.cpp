@@ -55,7 +55,7 @@ TEST_F(ArrayViews, RefusesWhatIsNoPermutation) {
   const Array a = counted({2, 3});
   const int few[] = {0}, twice[] = {1, -1}, beyond[] = {0, 2};
   EXPECT_THAT(error_of<ShapeError>([&] { a.permute(few); }),
-              HasSubstr("permute: (0) does not order the axes of (2, 3): 1 axes given, the array has 2"));
+              HasSubstr("permute: (0) does not order the axes of (2, 3): 1 axis given, the array has 2"));
   EXPECT_THAT(error_of<ShapeError>([&] { a.permute(twice); }), HasSubstr("axis 1 appears twice"));
   EXPECT_THAT(error_of<ShapeError>([&] { a.permute(beyond); }), HasSubstr("there is no axis 2"));
 }
@@ -96,7 +96,7 @@ TEST_F(ArrayViews, RefusesSlicesThatMakeNoSense) {
   EXPECT_THAT(error_of<ShapeError>([&] {
                 counted({3}).slice({{}, {}});
               }),
-              HasSubstr("2 slices given, (3,) has 1 axes"));
+              HasSubstr("2 slices given, (3,) has 1 axis"));
 }
 
 TEST_F(ArrayViews, BroadcastsWithStridesOfZero) {
