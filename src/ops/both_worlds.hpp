@@ -30,6 +30,8 @@ struct OfVariables {
   static Variable range(const Variable& x, int axis) { return arange(squeeze(extent(x, axis), 0), int64); }
   /// int64 (1,)
   static Variable extent(const Variable& x, int axis) { return subtensor(shape_of(x), {{axis, axis + 1}}); }
+  /// int64 (count,): 0, 1, ...
+  static Variable steps(std::int64_t count, const Variable&) { return symbolic::arange(0, count, 1, int64); }
   static Variable numbers(const std::vector<std::int64_t>& values, const Variable&) {
     ConstantData data{{int64, {static_cast<std::int64_t>(values.size())}}, std::vector<std::byte>(values.size() * sizeof(std::int64_t))};
     for (std::size_t i = 0; i < values.size(); ++i) Scalar(values[i]).store(data.bytes.data() + i * sizeof(std::int64_t));
@@ -50,6 +52,7 @@ struct OfArrays {
   }
   static Array range(const Array& x, int axis) { return arange(0, x.shape()[axis], 1, int64, x.device()); }
   static Array extent(const Array& x, int axis) { return numbers({x.shape()[axis]}, x); }
+  static Array steps(std::int64_t count, const Array& beside) { return arange(0, count, 1, int64, beside.device()); }
   static Array numbers(const std::vector<std::int64_t>& values, const Array& beside) { return Array::from(values, beside.device()); }
 };
 

@@ -1,7 +1,6 @@
 // What the functions of ops/signal.hpp and array_signal.hpp are made of, for a World of values (both_worlds.hpp).
 #pragma once
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +10,7 @@
 #include <damo/error.hpp>
 #include <damo/index.hpp>
 #include <damo/ops/signal.hpp>
+#include "graph/base/counted.hpp"
 #include "ops/conv/window_form.hpp"
 
 namespace damo {
@@ -70,40 +70,45 @@ struct SignalOf {
 
   static Value of_integers(const Value& x, const Value& w, ConvolveMode mode, std::int64_t count) {
     const PadWidth around[] = {{count - 1, count - 1}};
-    std::vector<std::int64_t> steps(static_cast<std::size_t>(count));
-    std::iota(steps.begin(), steps.end(), 0);
     const Value padded = pad(x, around), begins = World::places(count > 1 ? part(padded, 0, Slice{0, 1 - count}) : padded, 0);
-    return cut(dot(take(padded, add(expand_dims(begins, 1), World::numbers(steps, x)), 0), flip(w, 0)), mode, count);
+    return cut(dot(take(padded, add(expand_dims(begins, 1), World::steps(count, x)), 0), flip(w, 0)), mode, count);
   }
 
-  /// Each element's neighbours lie a whole step away, the new elements a part of one.
-  static Value stretched(const Value& x, int axis, std::int64_t ratio) {
+  /// Each element's neighbours lie a whole step away, the new elements a part of one, k / (2 ratio) with k = 1 - ratio, 3 - ratio, ..., ratio - 1.
+  static Value stretched(const Value& given, int axis, std::int64_t ratio) {
+    const DType dtype = is_half(given.dtype()) ? float32 : given.dtype();
+    const Value x = World::converted(given, dtype);
     const Value before = concatenate({part(x, axis, {0, 1}), part(x, axis, {0, -1})}, axis), after = concatenate({part(x, axis, {1, std::nullopt}), part(x, axis, {-1, std::nullopt})}, axis);
-    std::vector<Value> phases;
-    for (std::int64_t p = 0; p < ratio; ++p) {
-      const double away = (static_cast<double>(p) + 0.5) / static_cast<double>(ratio) - 0.5;
-      phases.push_back(away == 0 ? x : add(mul(x, 1 - std::fabs(away)), mul(away < 0 ? before : after, std::fabs(away))));
-    }
-    return flatten(stack(phases, axis + 1), axis, axis + 1);
+    const auto apart = [&](const Value& v) { return expand_dims(v, axis + 1); };
+    Value k = sub(mul(World::steps(ratio, x), 2), ratio - 1);
+    for (int behind = axis + 1; behind < World::dims(x).rank(); ++behind) k = expand_dims(k, -1);
+    const Value distance = abs(k);
+    const auto share = [&](const Value& of) { return true_div(World::converted(of, dtype), 2.0 * static_cast<double>(ratio)); };
+    Value y = add(mul(apart(x), share(sub(2 * ratio, distance))), mul(where(lt(k, 0), apart(before), apart(after)), share(distance)));
+    if (ratio % 2 == 1) y = where(eq(k, 0), apart(x), y);  // the neighbour may be infinite
+    return World::converted(flatten(y, axis, axis + 1), given.dtype());
   }
 
   static Value bilinear_upsampling(const Value& x, std::int64_t ratio) {
-    if (World::dims(x).rank() != 4) throw ShapeError("bilinear_upsampling: x has " + std::to_string(World::dims(x).rank()) + " axes, not 4: " + describe(x), "give it (n, channels, height, width)");
+    if (World::dims(x).rank() != 4) throw ShapeError("bilinear_upsampling: x has " + counted_axes(World::dims(x).rank()) + ", not 4: " + describe(x), "give it (n, channels, height, width)");
     if (!is_floating(x.dtype())) throw TypeError("bilinear_upsampling takes floating dtypes, not " + std::string(name(x.dtype())), "cast(x, float32)");
     if (ratio < 1) throw OptionError("bilinear_upsampling: the ratio is " + std::to_string(ratio), "it is 1 or more");
+    const auto known = [&](int axis) { return std::max<std::int64_t>(World::dims(x)[axis], 1); };
+    (void)Shape{ratio, ratio, known(2), known(3)}.size();  // refused before anything is made, if there are no such shapes
     return ratio == 1 ? x : stretched(stretched(x, 2, ratio), 3, ratio);
   }
 
   /// x's windows along the axis: in its place that of the windows' places and behind it that of their elements.
   static Value windows(const Value& x, int axis, std::int64_t extent, std::int64_t step) {
-    std::vector<std::int64_t> elements(static_cast<std::size_t>(extent));
-    std::iota(elements.begin(), elements.end(), 0);
     const Value begins = part(World::range(x, axis), 0, Slice{0, extent > 1 ? std::optional(1 - extent) : std::nullopt, step});
-    return take(x, add(expand_dims(begins, 1), World::numbers(elements, x)), axis);
+    // Of a window that is longer than x there is none, and its elements need no memory.
+    const bool is_none = World::dims(x)[axis] != kUnknown && World::dims(x)[axis] < extent;
+    const Value elements = is_none ? broadcast_to(World::numbers({0}, x), {extent}) : World::steps(extent, x);
+    return take(x, add(expand_dims(begins, 1), elements), axis);
   }
 
   static Value images2neibs(const Value& x, const PerAxis& window, const PerAxis& step) {
-    if (World::dims(x).rank() != 4) throw ShapeError("images2neibs: x has " + std::to_string(World::dims(x).rank()) + " axes, not 4: " + describe(x), "give it (n, channels, height, width)");
+    if (World::dims(x).rank() != 4) throw ShapeError("images2neibs: x has " + counted_axes(World::dims(x).rank()) + ", not 4: " + describe(x), "give it (n, channels, height, width)");
     const Extents3 extents = numbers_of("images2neibs", "window", window, 2, 1, 1), steps = numbers_of("images2neibs", "step", step.numbers().empty() ? window : step, 2, 1, 1);
     const Value rows = windows(windows(x, 2, extents[0], steps[0]), 4, extents[1], steps[1]);
     return flatten(flatten(dimshuffle(rows, {0, 1, 2, 4, 3, 5}), 4, 5), 0, 3);
@@ -111,9 +116,8 @@ struct SignalOf {
 
   /// Numbers from -1 to 1, equally far apart; 0 alone.
   static Value coordinates(std::int64_t count, const Value& x, DType dtype) {
-    std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
-    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = 2 * static_cast<std::int64_t>(i) - count + 1;
-    return true_div(World::converted(World::numbers(numbers, x), dtype), static_cast<double>(std::max<std::int64_t>(count - 1, 1)));
+    const Value numbers = sub(mul(World::steps(count, x), 2), count - 1);
+    return true_div(World::converted(numbers, dtype), static_cast<double>(std::max<std::int64_t>(count - 1, 1)));
   }
 
   static Value spatial_transformer(const Value& x, const Value& theta, std::int64_t height, std::int64_t width) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <damo/damo.hpp>
 #include "support/devices.hpp"
@@ -94,6 +95,18 @@ TEST_P(Signal, UpsamplingIsLinearBetweenCentres) {
       }
     }
   }
+  const Array row = Array::from(Values{0, 1}, {1, 1, 1, 2}, device());
+  const Variable v = tensor4("x", float64);
+  const Values wide = bilinear_upsampling(row, 1000).to_doubles(), wide_of_graph = Array(function({v}, {bilinear_upsampling(v, 1000)}, options())(row)).to_doubles();
+  for (const Values* y : {&wide, &wide_of_graph}) {
+    ASSERT_EQ(y->size(), 2000000u);
+    for (std::size_t i = 0; i < 2000; ++i) ASSERT_NEAR((*y)[i], std::clamp((static_cast<double>(i) - 499.5) / 1000, 0.0, 1.0), 1e-12) << i;
+  }
+  const auto nodes = [&](std::int64_t ratio) { return function({v}, {bilinear_upsampling(v, ratio)}, options()).graph().node_count(); };
+  EXPECT_EQ(nodes(100000), nodes(1000000)) << "the graph does not grow with the ratio";
+  EXPECT_EQ(bilinear_upsampling(Array::from(Values{1, INFINITY}, {1, 1, 1, 2}, device()), 3).to_doubles()[1], 1) << "an element at its own place is itself";
+  EXPECT_THROW(bilinear_upsampling(Array::ones({1, 1, 5, 5}, float32, device()), 2147483647), ShapeError);
+  EXPECT_THROW(bilinear_upsampling(tensor4("m"), std::numeric_limits<std::int64_t>::max()), ShapeError);
   EXPECT_THAT(error_of([&] { bilinear_upsampling(matrix("m"), 2); }), HasSubstr("bilinear_upsampling: x has 2 axes, not 4"));
   EXPECT_THAT(error_of([&] { bilinear_upsampling(tensor4("m"), 0); }), HasSubstr("bilinear_upsampling: the ratio is 0"));
   EXPECT_THAT(error_of([&] { bilinear_upsampling(tensor4("m", int32), 2); }), HasSubstr("bilinear_upsampling takes floating dtypes, not int32"));
@@ -141,6 +154,9 @@ TEST_P(Signal, WindowsBecomeRows) {
   }
   const GradientCase gradients[] = {{"overlapping windows", [](std::span<const Variable> g) { return images2neibs(g[0], {3, 2}, 1); }, {some({1, 2, 4, 3})}}};
   verify_grad(gradients, {.device = device()});
+  EXPECT_EQ(images2neibs(x, 2147483647).shape(), (Shape{0, std::int64_t{2147483647} * 2147483647})) << "no window has room";
+  EXPECT_EQ(Array(function({v}, {images2neibs(v, 2147483647)}, options())(x)).shape()[0], 0);
+  EXPECT_EQ(images2neibs(x, {2, 1000000}).shape(), (Shape{0, 2000000}));
   EXPECT_THAT(error_of([&] { images2neibs(matrix("m"), 2); }), HasSubstr("images2neibs: x has 2 axes, not 4"));
   EXPECT_THAT(error_of([&] { images2neibs(x, {}); }), HasSubstr("images2neibs: window has 0 numbers"));
   EXPECT_THAT(error_of([&] { images2neibs(x, 2, 0); }), HasSubstr("images2neibs: step is 0"));
