@@ -28,11 +28,15 @@ struct InputDefault {
 
 struct Options {
   bool fuse = true;                    ///< false: one kernel an op
-  /// false: what is computed is what was written, op for op. Otherwise the rules of docs/rewrites.md apply, which keep values, but for those
+  /// false: what is computed is what was written, op for op (but for the last bits of products, see fp_contract). Otherwise the rules of docs/rewrites.md apply, which keep values, but for those
   /// that bring them nearer to what the expression means: log(1 + x) becomes log1p(x).
   bool rewrite = true;
   /// Sums and products of floats with several numbers may be regrouped, (x * 3) / 7 into x * (3 / 7): one rounding less, another last bit.
   bool reassociate = false;
+  /// A product and the sum that it goes into may be one fused multiply-add, which rounds once, where both are in one generated kernel: nearer to the exact value, another last bit than in two kernels, and
+  /// x * x - y * y of equal x and y the rounding error of one product and not 0, of which a root may be NaN. As nvcc, XLA and torch.compile do. false: each rounds by itself in all
+  /// kernels that Damo generates for the graph, its loops and its branches; not in libraries' matrix products, nor in RawKernels, whose flags say so ("-fmad=false"). Cost: an instruction more for each pair.
+  bool fp_contract = true;
   std::vector<std::string> disable = {};  ///< passes and rules by name, beside those that DAMO_DISABLE names; OptionError for a name that none has
   std::optional<Device> device = {};   ///< default: Device()
   std::string name = {};               ///< for prints, errors and profiles

@@ -78,6 +78,8 @@ class ThunkContext {
 
   /// Whether an output's cell may hold the same memory as an input's, because Op::may_run_in_place allows it.
   virtual bool runs_in_place() const { return false; }
+  /// Options::fp_contract of the Function: a thunk that has graphs of its own passes it on.
+  virtual bool contracts() const { return true; }
   /// Whether the input mostly is written where Op::place_in_output says, so that the thunk has nothing to do for it. That it is in a call tells its address.
   virtual bool lies_in_place(int) const { return false; }
 

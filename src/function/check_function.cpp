@@ -68,7 +68,7 @@ class Check {
 
   std::vector<Array> called(const FunctionGraph& graph, std::span<const Array> values, std::uint8_t unwritten = kFinite) const {
     const PoisonScope poisoned(unwritten);
-    return Executor(graph, device_, false, options_.check, false, false).call(values);
+    return Executor(graph, device_, false, options_.check, false, false, {}, false, options_.fp_contract).call(values);
   }
 
   /// The same elements with gaps between them and the first axis backwards.

@@ -57,7 +57,7 @@ std::vector<Array> defaults_of(const std::vector<InputDefault>& defaults, std::s
 }
 
 std::unique_ptr<Executor> executor_of(const FunctionGraph& graph, Device device, const Options& options, std::span<const int> donated) {
-  return std::make_unique<Executor>(graph, device, options.profile, options.check, options.share_results, options.replay && !is_disabled(kReplay), options.nan_guard ? std::span<const int>() : donated, options.nan_guard);
+  return std::make_unique<Executor>(graph, device, options.profile, options.check, options.share_results, options.replay && !is_disabled(kReplay), options.nan_guard ? std::span<const int>() : donated, options.nan_guard, options.fp_contract);
 }
 
 /// check(), whose errors tell the line of the call that has this name, or was given the option of it.

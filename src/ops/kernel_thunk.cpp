@@ -353,7 +353,7 @@ class KernelThunk {
       for (int parameter : part.parameters) {
         if (const int array = array_of(parameter); array >= 0) parameters.push_back(array);
       }
-      plan.parts.push_back({std::make_shared<SpecKernel>(std::move(part.spec), kernel_.backend()), std::move(parameters), axes, part.across});
+      plan.parts.push_back({std::make_shared<SpecKernel>(std::move(part.spec), kernel_.backend(), kernel_.contracts()), std::move(parameters), axes, part.across});
     }
     for (DType dtype : specs.between) plan.between.push_back({dtype, {}});
     return plan;

@@ -157,6 +157,7 @@ std::string CompileOptions::text() const {
   for (const std::string& directory : include_directories) text += "-I" + directory + "\n";
   text += "-std=" + standard + "\n";
   if (fast_math) text += "fast math\n";
+  if (!contract) text += "no contraction\n";
   if (!line_info) text += "no line info\n";
   if (max_registers > 0) text += "registers " + std::to_string(max_registers) + "\n";
   if (check) text += "check\n";

@@ -257,5 +257,40 @@ TEST_P(FunctionOnEachDevice, RunsAChainOfManyNodes) {
 
 DAMO_ON_EACH_DEVICE(FunctionOnEachDevice);
 
+/// Options::fp_contract: without it a fused kernel rounds what kernels apart round.
+class FpContract : public testing::OnEachDevice {
+ protected:
+  Options contracting(bool contracts) const { return {.fp_contract = contracts, .device = device(), .allow_unused_inputs = true}; }
+};
+
+TEST_P(FpContract, DifferencesOfEqualProductsAre0WithoutIt) {
+  for (const DType dtype : {float32, float64}) {
+    const Variable x = vector("x", dtype), y = vector("y", dtype), last = input({int64, {}}, "last");
+    const Array a = RandomGenerator(3, device()).uniform({1000}, 0.1, 3, dtype);
+    const Variable carried = scan({.initial = {x}, .steps = 3}, [&](const Variable& h) { return h + (x * x - y * y); })[0];
+    const Variable product = scan({.initial = {x}, .steps = 3}, [&](const Variable& h) { return h + dot(x * x - y * y, y); })[0];
+    const Variable chosen = ifelse(eq(last, 1), {cumsum(x * x - y * y)}, {x * 1.0})[0];
+    const std::vector<Variable> outputs = {sqrt(x * x - y * y), x * y - y * x, sum(x * x - y * y), softmax(x * x - y * y), subtensor(carried, {-1}) - x, chosen, subtensor(product, {-1}) - x};
+    (void)function(std::vector{x, y, last}, outputs, contracting(true)).call(std::vector{a, a.copy(), Array::scalar(std::int64_t{1}, device())});  // the same texts, with the same names
+    const std::vector<Array> results = function(std::vector{x, y, last}, outputs, contracting(false)).call(std::vector{a, a.copy(), Array::scalar(std::int64_t{1}, device())});
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const std::vector<double> got = results[i].to_doubles();
+      EXPECT_EQ(got, std::vector<double>(got.size(), i == 3 ? got[0] : 0.0)) << "output " << i << " of " << name(dtype);
+    }
+  }
+}
+
+TEST_P(FpContract, FusedAndUnfusedAreTheSameBitsWithoutIt) {
+  const Variable x = matrix("x"), y = matrix("y"), z = matrix("z");
+  const std::vector<Variable> outputs = {x * y + z * x - y * z, (x * y + z) * z - x, x - 0.3f * y};
+  const Array a = RandomGenerator(3, device()).normal({37, 129}), b = RandomGenerator(4, device()).normal({37, 129}), c = RandomGenerator(5, device()).normal({37, 129});
+  Options fused = contracting(false), apart = contracting(true);
+  fused.rewrite = apart.rewrite = apart.fuse = false;
+  const auto got = function(std::vector{x, y, z}, outputs, fused).call(std::vector{a, b, c}), want = function(std::vector{x, y, z}, outputs, apart).call(std::vector{a, b, c});
+  for (std::size_t i = 0; i < outputs.size(); ++i) EXPECT_EQ(got[i].to_doubles(), want[i].to_doubles()) << i;
+}
+
+DAMO_ON_EACH_DEVICE(FpContract);
+
 }  // namespace
 }  // namespace damo

@@ -26,7 +26,7 @@ class IfElseThunk {
       : condition_(context.storage(node.input(0))), inputs_(cells_of(node.inputs(), context)), outputs_(cells_of(node.outputs(), context)), is_sized_({inputs_.begin(), inputs_.end()}),
         op_(std::static_pointer_cast<const IfElseOp>(op.shared_from_this())), node_(node) {
     for (std::size_t i = 0; i < 2; ++i) {
-      const auto program = std::make_shared<Program>(op.branch(i), context.device(), ModuleOptions::default_check(), true);
+      const auto program = std::make_shared<Program>(op.branch(i), context.device(), ModuleOptions::default_check(), true, std::span<const int>(), false, context.contracts());
       branches_[i].context = std::make_unique<Context>(program, nullptr, false, nullptr, &context.pending());
       context.runs(program);
       const int first = op.first_input(i);

@@ -30,7 +30,7 @@ class LoopThunk {
     for (const LoopOutput& output : plan_.outputs) {
       if (output.kind == Kind::kSum) sums.push_back(static_cast<int>(op.body().inputs.size() + sums.size()));
     }
-    program_ = std::make_shared<Program>(op.graph(), device_, ModuleOptions::default_check(), true, sums);
+    program_ = std::make_shared<Program>(op.graph(), device_, ModuleOptions::default_check(), true, sums, false, context.contracts());
     if (op.kernel()) kernel_.emplace(op, node, context);
     else context_ = std::make_unique<Context>(program_, nullptr, false, &repeat_state_, &context.pending());
     context.runs(program_);

@@ -22,10 +22,10 @@ std::string wanted_form() {
   throw OptionError("DAMO_CPU_FORM is '" + form + "', which is no form of kernels", "say coroutines or reference, or leave it unset");
 }
 
-/// Before a user's text: the rest of the line after it is the text's first. Sums in any order, so that loops over them
-/// vectorise; a pragma, not a flag, so that the prelude's functions stay as exact as they are.
-std::string fast_math_pragma(const std::string& file_name) {
-  return "#pragma clang fp reassociate(on) reciprocal(on)\n#line 1 \"" + file_name + "\"\n";
+/// Before the text, whose first line comes after it. Fast: sums in any order, so that loops over them vectorise. Pragmas, not flags, so that the prelude's functions stay as exact as they are.
+std::string pragmas(bool is_fast, bool contracts, const std::string& file_name) {
+  if (!is_fast && contracts) return {};
+  return std::string("#pragma clang fp") + (is_fast ? " reassociate(on) reciprocal(on)" : "") + (contracts ? "" : " contract(off)") + "\n#line 1 \"" + file_name + "\"\n";
 }
 
 std::vector<std::string> flags_of(const CompileRequest& request) {
@@ -42,7 +42,7 @@ std::vector<std::string> flags_of(const CompileRequest& request) {
 CompiledCode compile_text(const CompileRequest& request, const SourceEdits& edits) {
   const bool is_cuda_c = request.kind == SourceKind::kCudaC;
   const bool is_fast = is_cuda_c && request.options.fast_math;
-  const std::string source = (is_fast ? fast_math_pragma(request.file_name) : "") + (is_cuda_c ? without_function_instances(request.source) : request.source);
+  const std::string source = pragmas(is_fast, request.options.contract, request.file_name) + (is_cuda_c ? without_function_instances(request.source) : request.source);
   std::vector<std::string> flags = flags_of(request);
   if (is_cuda_c) {
     if (const std::string form = wanted_form(); !form.empty()) flags.push_back("--damo-" + form);

@@ -11,8 +11,8 @@ namespace damo {
 
 // A thunk may build and call Functions. What they keep is not of its workspace: each entry leaves that first.
 
-Executor::Executor(const FunctionGraph& graph, Device device, bool profile, bool check, bool share_results, bool replay, std::span<const int> donated, bool guarded)
-    : program_(std::make_shared<Program>(graph, device, check, share_results, donated, guarded)), replays_(replay), recorder_(profile ? std::make_unique<ProfileRecorder>(*program_) : nullptr) {
+Executor::Executor(const FunctionGraph& graph, Device device, bool profile, bool check, bool share_results, bool replay, std::span<const int> donated, bool guarded, bool contracts)
+    : program_(std::make_shared<Program>(graph, device, check, share_results, donated, guarded, contracts)), replays_(replay), recorder_(profile ? std::make_unique<ProfileRecorder>(*program_) : nullptr) {
   release(std::make_unique<Context>(program_, recorder_.get(), replays_));
 }
 
@@ -131,7 +131,7 @@ void Executor::check(std::size_t i, const Array& input) const {
     throw TypeError(label + " must be " + std::string(name(cell.type.dtype)) + given, "convert the values, or declare the input as " + std::string(name(input.dtype())));
   }
   if (input.rank() != cell.type.rank()) {
-    throw ShapeError(label + " must have " + std::to_string(cell.type.rank()) + " axes" + given, "reshape it, or declare the input with " + std::to_string(input.rank()) + (input.rank() == 1 ? " axis" : " axes"));
+    throw ShapeError(label + " must have " + counted_axes(cell.type.rank()) + given, "reshape it, or declare the input with " + counted_axes(input.rank()));
   }
   if (!cell.type.accepts(input.dtype(), input.shape())) throw ShapeError(label + " must be " + to_string(cell.type) + given, "give these extents, or declare the input with kUnknown where others may come");
   if (input.device() != program_->device()) {

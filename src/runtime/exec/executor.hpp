@@ -16,7 +16,7 @@ namespace damo {
 class Executor {
  public:
   Executor(const FunctionGraph& graph, Device device, bool profile, bool check = ModuleOptions::default_check(), bool share_results = false, bool replay = true,
-           std::span<const int> donated = {}, bool guarded = false);
+           std::span<const int> donated = {}, bool guarded = false, bool contracts = true);
   ~Executor();
 
   /// Checks number, dtype, shape and device of the inputs, then runs. Thread-safe. given_up: none, or the same inputs, of which

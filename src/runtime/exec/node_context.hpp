@@ -63,6 +63,7 @@ class NodeContext final : public ThunkContext {
   Device device() const override { return program_.device(); }
   Stream stream() const override { return Stream::default_of(program_.device()); }
   bool runs_in_place() const override { return program_.nodes()[static_cast<std::size_t>(node_)].runs_in_place; }
+  bool contracts() const override { return program_.contracts(); }
   bool lies_in_place(int input) const override {
     const std::vector<int>& placed = program_.nodes()[static_cast<std::size_t>(node_)].placed;
     return std::find(placed.begin(), placed.end(), input) != placed.end();

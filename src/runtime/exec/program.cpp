@@ -10,7 +10,7 @@
 
 namespace damo {
 
-Program::Program(const FunctionGraph& graph, Device device, bool check, bool share_results, std::span<const int> donated, bool guarded) : device_(device), check_(check), guarded_(guarded) {
+Program::Program(const FunctionGraph& graph, Device device, bool check, bool share_results, std::span<const int> donated, bool guarded, bool contracts) : device_(device), check_(check), guarded_(guarded), contracts_(contracts) {
   add_cells(graph);
   add_nodes(graph);
   find_roles();
@@ -178,7 +178,7 @@ SpecKernel& Program::kernel(int node, int request, const KernelSpec& spec) {
   const std::lock_guard lock(mutex_);
   auto& kernels = kernels_[static_cast<std::size_t>(node)];
   while (static_cast<int>(kernels.size()) <= request) {
-    all_kernels_.push_back(std::make_unique<SpecKernel>(spec, device_.backend()));
+    all_kernels_.push_back(std::make_unique<SpecKernel>(spec, device_.backend(), contracts_));
     kernels.push_back(all_kernels_.back().get());
   }
   return *kernels[static_cast<std::size_t>(request)];
@@ -190,7 +190,7 @@ SpecKernel& Program::kernel(int node, int request, std::shared_ptr<const KernelS
   if (static_cast<int>(kernels.size()) > request) return *kernels[static_cast<std::size_t>(request)];
   const auto [found, is_new] = like_.try_emplace(spec.get());
   if (is_new) {
-    all_kernels_.push_back(std::make_unique<SpecKernel>(*spec, device_.backend()));
+    all_kernels_.push_back(std::make_unique<SpecKernel>(*spec, device_.backend(), contracts_));
     found->second = {spec, all_kernels_.back().get()};
   }
   kernels.push_back(found->second.kernel);

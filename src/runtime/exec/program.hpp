@@ -97,11 +97,13 @@ class Program {
   /// check: compile the ops' CUDA C with checked accesses. share_results: see Options.
   /// donated: positions of inputs whose memory a result may have where the caller gives them up. guarded: a call waits for the device, and where one of its
   /// kernels has set the fault flag (ThunkContext::fault_flag) it throws NotFiniteFound before shared variables get new values, which therefore are never written over the old ones.
-  Program(const FunctionGraph& graph, Device device, bool check, bool share_results = false, std::span<const int> donated = {}, bool guarded = false);
+  Program(const FunctionGraph& graph, Device device, bool check, bool share_results = false, std::span<const int> donated = {}, bool guarded = false, bool contracts = true);
 
   Device device() const { return device_; }
   bool checks() const { return check_; }
   bool is_guarded() const { return guarded_; }
+  /// Whether generated kernels may contract products and sums (CompileOptions).
+  bool contracts() const { return contracts_; }
   const std::vector<ProgramNode>& nodes() const { return nodes_; }
   const std::vector<ProgramCell>& cells() const { return cells_; }
   const std::vector<int>& inputs() const { return inputs_; }
@@ -152,7 +154,7 @@ class Program {
   void find_results(bool share);
 
   Device device_;
-  bool check_, guarded_;
+  bool check_, guarded_, contracts_;
   std::vector<ProgramNode> nodes_;
   std::vector<ProgramCell> cells_;
   std::vector<Array> constants_;

@@ -387,6 +387,7 @@ std::string KernelCache::key(const CompileRequest& request, const std::string& i
     for (const std::string& text : *texts) digest.update_field(text);
   }
   if (request.kind == SourceKind::kCudaC) digest.update_field(request.options.text()).update_field(request.file_name).update_field(includes);
+  else if (!request.options.contract) digest.update_field("no contraction");
   return digest.hex();
 }
 

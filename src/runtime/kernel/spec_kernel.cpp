@@ -14,7 +14,7 @@
 
 namespace damo {
 
-SpecKernel::SpecKernel(KernelSpec spec, Backend& backend) : spec_(std::move(spec)), backend_(backend) {}
+SpecKernel::SpecKernel(KernelSpec spec, Backend& backend, bool contracts) : spec_(std::move(spec)), backend_(backend), contracts_(contracts) {}
 
 const KernelSpec& SpecKernel::form(const std::vector<int>& digits) const {
   if (!may_go_short(spec_)) return spec_;
@@ -67,6 +67,7 @@ CompileRequest SpecKernel::request(const Layout& layout) const {
     request.kind = SourceKind::kCudaC;
     request.flags = spec_.users_text->flags;
   }
+  request.options.contract = contracts_;
   request.options.line_info = spec_.has_users_code();  // what Damo writes does not fault
   return request;
 }

@@ -39,9 +39,11 @@ enum class ScheduleOrigin : std::uint8_t {
 
 class SpecKernel {
  public:
-  SpecKernel(KernelSpec spec, Backend& backend);
+  /// contracts: see CompileOptions.
+  SpecKernel(KernelSpec spec, Backend& backend, bool contracts = true);
 
   const KernelSpec& spec() const { return spec_; }
+  bool contracts() const { return contracts_; }
   Backend& backend() const { return backend_; }
 
   /// The spec as the text of the layout has it: what fits 32 bits there in 32 (short_integers.hpp). Its inputs, outputs and numbers are spec()'s.
@@ -90,6 +92,7 @@ class SpecKernel {
 
   KernelSpec spec_;
   Backend& backend_;
+  bool contracts_;
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<Variant>> variants_;  // few; never removed
   struct Known {

@@ -55,6 +55,15 @@ class NvrtcCompilerTest : public ::testing::Test {
   NvrtcCompiler compiler_{90};
 };
 
+TEST_F(NvrtcCompilerTest, ContractsProductsAndSumsUnlessToldNotTo) {
+  for (const SourceKind kind : {SourceKind::kGenerated, SourceKind::kCudaC}) {
+    CompileRequest request{"extern \"C\" __global__ void k(float* x) { x[0] = x[1] * x[2] + x[3]; }", kind, "k.cu", {"k"}, {"--gpu-architecture=compute_90"}};
+    EXPECT_THAT(text_of(compiler_.compile(request).bytes), HasSubstr("fma.rn.f32"));
+    request.options.contract = false;
+    EXPECT_THAT(text_of(compiler_.compile(request).bytes), Not(HasSubstr("fma.rn.f32")));
+  }
+}
+
 TEST_F(NvrtcCompilerTest, MakesACubinOfGeneratedText) {
   const auto code = compile(R"(using namespace damo;
 extern "C" __global__ void k(const half* a, bfloat16* b, const f64* c, i64 n) {
