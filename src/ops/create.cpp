@@ -19,12 +19,12 @@
 #include "graph/base/counted.hpp"
 #include "graph/user_line.hpp"
 #include "ops/both_worlds.hpp"
+#include "ops/create_checks.hpp"
 #include "ops/diagonal.hpp"
 #include "ops/gradient_parts.hpp"
 #include "ops/index_along_op.hpp"
 #include "ops/padded_extent.hpp"
 #include "ops/range_length.hpp"
-#include "ops/create_checks.hpp"
 #include "ops/reduce_op.hpp"
 
 namespace damo {

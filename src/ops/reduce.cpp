@@ -5,8 +5,8 @@
 #include <memory>
 
 #include <damo/custom_gradient.hpp>
-#include <damo/ops/cast.hpp>
 #include <damo/gradient.hpp>
+#include <damo/ops/cast.hpp>
 #include <damo/ops/math.hpp>
 #include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
@@ -38,11 +38,13 @@ Variable accumulated(ReductionKind reduction, const Operand& x, const Axes& axes
 /// root, of a sum that is no less than 0, with slope(sum, root); 0 where the sum is 0, on whatever side of it the sum grows.
 template <class Slope>
 Variable root_of(const Variable& sum, const Variable& root, SourceLine line, Slope slope) {
-  return with_gradient(root, {sum}, [slope, line](auto in, auto out, auto gradients) -> Gradients {
-    const BuiltAt here(line);
-    const Variable is_zero = eq(in[0], 0.0);
-    return {where(is_zero, 0.0, gradients[0] * slope(where(is_zero, 1.0, in[0]), where(is_zero, 1.0, out[0])))};
-  }, line);
+  return with_gradient(
+      root, {sum}, [slope, line](auto in, auto out, auto gradients) -> Gradients {
+        const BuiltAt here(line);
+        const Variable is_zero = eq(in[0], 0.0);
+        return {where(is_zero, 0.0, gradients[0] * slope(where(is_zero, 1.0, in[0]), where(is_zero, 1.0, out[0])))};
+      },
+      line);
 }
 Variable square_root_of(const Variable& sum, const At& at, SourceLine line) {
   return root_of(sum, sqrt(at(sum)), line, [](const Variable&, const Variable& root) { return 0.5 / root; });
@@ -52,11 +54,13 @@ Variable square_root_of(const Variable& sum, const At& at, SourceLine line) {
 Variable powers_of(const Variable& x, double order, const At& at, SourceLine line) {
   const Variable powers = pow(at(abs(at(x))), order);
   if (order >= 1) return powers;
-  return with_gradient(powers, {x}, [order, line](auto in, auto, auto gradients) -> Gradients {
-    const BuiltAt here(line);
-    const Variable is_zero = eq(in[0], 0.0), other = where(is_zero, 1.0, in[0]);
-    return {where(is_zero, 0.0, gradients[0] * order * pow(abs(other), order - 1) * sign(other))};
-  }, line);
+  return with_gradient(
+      powers, {x}, [order, line](auto in, auto, auto gradients) -> Gradients {
+        const BuiltAt here(line);
+        const Variable is_zero = eq(in[0], 0.0), other = where(is_zero, 1.0, in[0]);
+        return {where(is_zero, 0.0, gradients[0] * order * pow(abs(other), order - 1) * sign(other))};
+      },
+      line);
 }
 
 /// The greatest along the axes, -inf of none. Where there are some for sure it is max's own node, which others may have too.

@@ -1,5 +1,5 @@
-#include "graph/base/counted.hpp"
 #include "ops/reductions.hpp"
+#include "graph/base/counted.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -48,7 +48,7 @@ struct CompileOptions {
   std::vector<std::string> include_directories;
   std::string standard;      ///< "c++17"; empty: the compiler's usual
   bool fast_math = false;
-  bool contract = true;      ///< products and the sums that they go into may be one fused multiply-add; of generated text, too
+  bool contract = true;  ///< products and the sums that they go into may be one fused multiply-add; of generated text, too
   bool line_info = true;
   int max_registers = 0;     ///< 0: any number
   bool check = false;        ///< CPU: bounds of memory are checked as the kernel runs

@@ -23,11 +23,11 @@ struct HalfFunction {
 double logistic(double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
 
 const HalfFunction kHalfFunctions[] = {{"exp", [](const Variable& x) { return exp(x); }, [](double x) { return std::exp(x); }},
-                       {"sigmoid", [](const Variable& x) { return sigmoid(x); }, logistic},
-                       {"softplus", [](const Variable& x) { return softplus(x); }, [](double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }},
-                       {"erfc", [](const Variable& x) { return erfc(x); }, [](double x) { return std::erfc(x); }},
-                       {"silu", [](const Variable& x) { return silu(x); }, [](double x) { return x * logistic(x); }},
-                       {"gelu", [](const Variable& x) { return gelu(x); }, [](double x) { return 0.5 * x * std::erfc(-x * std::sqrt(0.5)); }, 0x1p-15}};  // in its tail what erfc is of is rounded, in float32 too
+                                       {"sigmoid", [](const Variable& x) { return sigmoid(x); }, logistic},
+                                       {"softplus", [](const Variable& x) { return softplus(x); }, [](double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }},
+                                       {"erfc", [](const Variable& x) { return erfc(x); }, [](double x) { return std::erfc(x); }},
+                                       {"silu", [](const Variable& x) { return silu(x); }, [](double x) { return x * logistic(x); }},
+                                       {"gelu", [](const Variable& x) { return gelu(x); }, [](double x) { return 0.5 * x * std::erfc(-x * std::sqrt(0.5)); }, 0x1p-15}};  // in its tail what erfc is of is rounded, in float32 too
 
 class HalfFunctions : public testing::OnEachDevice {};
 

@@ -19,9 +19,9 @@ struct RareArgument {
   double (*truth)(double x);
 };
 const RareArgument kRareArguments[] = {{"sin", [](const Variable& x) { return sin(x); }, [](double x) { return std::sin(x); }},
-                       {"cos", [](const Variable& x) { return cos(x); }, [](double x) { return std::cos(x); }},
-                       {"tan", [](const Variable& x) { return tan(x); }, [](double x) { return std::tan(x); }},
-                       {"masked", [](const Variable& x) { return where(gt(x, 0.5), sin(x) * 2.0, tan(x)); }, [](double x) { return x > 0.5 ? std::sin(x) * 2.0 : std::tan(x); }}};
+                                       {"cos", [](const Variable& x) { return cos(x); }, [](double x) { return std::cos(x); }},
+                                       {"tan", [](const Variable& x) { return tan(x); }, [](double x) { return std::tan(x); }},
+                                       {"masked", [](const Variable& x) { return where(gt(x, 0.5), sin(x) * 2.0, tan(x)); }, [](double x) { return x > 0.5 ? std::sin(x) * 2.0 : std::tan(x); }}};
 
 /// Near 0 but for one of so many.
 std::vector<double> arguments(int size, int one_of, std::mt19937& random) {

@@ -456,10 +456,7 @@ TEST_P(Reduce, HaveTheGradientsOfNormsAndOfOtherDtypes) {
     EXPECT_EQ(gradient(one_zero, [ord = ord](const Variable& v) { return norm(v, {}, {.ord = ord}); }), expected) << ord;
   }
   const Array below = Array::from(std::vector<double>{0.5, -1.25, 2, 0.75}, {4}, device());
-  const GradientCase cases[] = {{"-1", [](std::span<const Variable> v) { return norm(v[0], {}, {.ord = -1}); }, {below}}, {"0.5", [](std::span<const Variable> v) { return norm(v[0], {}, {.ord = 0.5}); }, {below}},
-                                {"3", [](std::span<const Variable> v) { return norm(v[0], {}, {.ord = 3}); }, {below}}, {"stddev", [](std::span<const Variable> v) { return stddev(v[0], {}, false, 1); }, {below}},
-                                {"2, twice", [](std::span<const Variable> v) { return grad(norm(v[0]), v[0]); }, {below}}, {"stddev, twice", [](std::span<const Variable> v) { return grad(stddev(v[0]), v[0]); }, {below}},
-                                {"-2, twice", [](std::span<const Variable> v) { return grad(norm(v[0], {}, {.ord = -2}), v[0]); }, {below}}};
+  const GradientCase cases[] = {{"-1", [](std::span<const Variable> v) { return norm(v[0], {}, {.ord = -1}); }, {below}}, {"0.5", [](std::span<const Variable> v) { return norm(v[0], {}, {.ord = 0.5}); }, {below}}, {"3", [](std::span<const Variable> v) { return norm(v[0], {}, {.ord = 3}); }, {below}}, {"stddev", [](std::span<const Variable> v) { return stddev(v[0], {}, false, 1); }, {below}}, {"2, twice", [](std::span<const Variable> v) { return grad(norm(v[0]), v[0]); }, {below}}, {"stddev, twice", [](std::span<const Variable> v) { return grad(stddev(v[0]), v[0]); }, {below}}, {"-2, twice", [](std::span<const Variable> v) { return grad(norm(v[0], {}, {.ord = -2}), v[0]); }, {below}}};
   verify_grad(cases, {.tolerance = 1e-5, .device = device()});
   EXPECT_EQ(gradient(x, [](const Variable& v) { return sum(v * v, {}, {.dtype = float64}); }), (Values{1, -2.5, 4, 1.5}));
   EXPECT_EQ(gradient(x, [](const Variable& v) { return mean(v, {}, {.acc_dtype = float64}); }), (Values{0.25, 0.25, 0.25, 0.25}));

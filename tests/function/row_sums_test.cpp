@@ -37,7 +37,8 @@ class RowSums : public testing::OnEachDevice {
 
 TEST_P(RowSums, AreThoseOfTheGraphAsItStands) {
   for (int round = 0; round < 12; ++round) {
-    const DType dtype = round % 3 == 0 ? bfloat16 : round % 3 == 1 ? float32 : float64;
+    const DType dtype = round % 3 == 0 ? bfloat16 : round % 3 == 1 ? float32
+                                                                   : float64;
     const int axis = round % 2;
     const std::mt19937 before = random_;
     const auto built = [&](DType of, bool rewrites) {
@@ -49,7 +50,8 @@ TEST_P(RowSums, AreThoseOfTheGraphAsItStands) {
     const Shape shape{33, 64};
     const Array x = noise(shape, dtype, round % 4), y = noise(shape, dtype);
     const Results found = rewritten(x, y), right = standing(astype(x, float64), astype(y, float64));
-    const double roundings = dtype == float64 ? 1e-12 : dtype == float32 ? 2e-5 : 6e-2;
+    const double roundings = dtype == float64 ? 1e-12 : dtype == float32 ? 2e-5
+                                                                         : 6e-2;
     for (int i = 0; i < 2; ++i) {
       const std::vector<double> a = found[static_cast<std::size_t>(i)].to_doubles(), b = right[static_cast<std::size_t>(i)].to_doubles();
       double greatest = 1;

@@ -8,10 +8,10 @@
 #include <damo/ops/reduce.hpp>
 #include <damo/ops/shape.hpp>
 
+#include "graph/user_line.hpp"
 #include "ops/decompositions/decomposition_op.hpp"
 #include "ops/decompositions/pinv_gradient.hpp"
 #include "ops/diagonal.hpp"
-#include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
 #include "ops/right_side_op.hpp"
 
@@ -82,19 +82,23 @@ Variable inv(const Operand& x) {
   return factored("inv", [](const Given& given) { return given.decompositions().inv(given.value); }, x);
 }
 Variable pinv(const Operand& x, std::optional<double> rcond) {
-  return factored("pinv", [&](const Given& given) {
-    // The gradient is that of the dtype in which it is computed.
-    const DType dtype = given.value.dtype();
-    const Variable a = is_half(dtype) ? cast(At(given.line)(given.value), float32) : given.value, inverse = given.decompositions().pinv(a, rcond);
-    if (!is_floating(dtype)) return inverse;
-    const double least = least_share(a.dims(), a.dtype(), rcond);
-    const Variable marked = with_gradient(inverse, {a}, [least, line = given.line](auto in, auto out, auto gradients) -> Gradients {
-      const BuiltAt here(line);
-      const SingularValues factors = svd(in[0], false);  // the inverse's own
-      return {gradient_of_pinv(in[0], out[0], gradients[0], factors, GraphWorld{line}.inverted(factors.values, least), line)};
-    }, given.line);
-    return is_half(dtype) ? cast(At(given.line)(marked), dtype) : marked;
-  }, x);
+  return factored(
+      "pinv", [&](const Given& given) {
+        // The gradient is that of the dtype in which it is computed.
+        const DType dtype = given.value.dtype();
+        const Variable a = is_half(dtype) ? cast(At(given.line)(given.value), float32) : given.value, inverse = given.decompositions().pinv(a, rcond);
+        if (!is_floating(dtype)) return inverse;
+        const double least = least_share(a.dims(), a.dtype(), rcond);
+        const Variable marked = with_gradient(
+            inverse, {a}, [least, line = given.line](auto in, auto out, auto gradients) -> Gradients {
+              const BuiltAt here(line);
+              const SingularValues factors = svd(in[0], false);  // the inverse's own
+              return {gradient_of_pinv(in[0], out[0], gradients[0], factors, GraphWorld{line}.inverted(factors.values, least), line)};
+            },
+            given.line);
+        return is_half(dtype) ? cast(At(given.line)(marked), dtype) : marked;
+      },
+      x);
 }
 Variable det(const Operand& x) {
   return factored("det", [](const Given& given) { return given.decompositions().det(given.value); }, x);

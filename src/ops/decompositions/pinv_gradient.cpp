@@ -21,11 +21,13 @@ struct Bases {
 Variable stein(const Variable& m, const Variable& n, const Variable& q, const Bases& bases, SourceLine line) {
   const Variable parts = matmul(turned(bases.left), matmul(q, bases.right));
   const Variable x = q + matmul(bases.left, matmul(bases.share * parts, turned(bases.right)));
-  return with_gradient(x, {m, n, q}, [bases, line](auto in, auto out, auto gradients) -> Gradients {
-    const BuiltAt here(line);
-    const Variable y = stein(in[0], in[1], gradients[0], bases, line);
-    return {matmul(matmul(y, in[1]), turned(out[0])), matmul(turned(out[0]), matmul(in[0], y)), y};
-  }, line);
+  return with_gradient(
+      x, {m, n, q}, [bases, line](auto in, auto out, auto gradients) -> Gradients {
+        const BuiltAt here(line);
+        const Variable y = stein(in[0], in[1], gradients[0], bases, line);
+        return {matmul(matmul(y, in[1]), turned(out[0])), matmul(turned(out[0]), matmul(in[0], y)), y};
+      },
+      line);
 }
 
 /// The pairs of a kept left vector and a right one that is not. rest: a2; g: the transposed gradient.

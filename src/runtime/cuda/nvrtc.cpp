@@ -171,7 +171,8 @@ void add_options(const CompileOptions& wanted, std::vector<std::string>& options
 std::vector<std::string> NvrtcCompiler::options(const CompileRequest& request) const {
   const CompileOptions& wanted = request.options;
   std::vector<std::string> options = {"-std=" + (wanted.standard.empty() ? std::string("c++17") : wanted.standard)};
-  options.emplace_back(wanted.fast_math ? "-use_fast_math" : wanted.contract ? "-fmad=true" : "-fmad=false");
+  options.emplace_back(wanted.fast_math ? "-use_fast_math" : wanted.contract ? "-fmad=true"
+                                                                             : "-fmad=false");
   if (request.kind == SourceKind::kGenerated) {
     options.emplace_back("-default-device");
     options.emplace_back("-diag-suppress=177,550");  // "declared but never referenced", "set but never used": a kernel uses part of its head, and of what it reads

@@ -52,7 +52,7 @@ constexpr int kBlocksOfColumns = 2;             // of each multiprocessor, which
 constexpr int kBlocksOfShortColumns = 4;        // of each multiprocessor, which holds them all at once
 constexpr int kVectorOfShorts = 8;                   // elements: 16 bytes of 16-bit floats
 constexpr int kLeastShortVector = 4, kMostShortCost = 8;  // elements of such columns' vectors, and what may be done with each
-constexpr int kArraysOfResidents = 2;           // of a kernel that has so many
+constexpr int kArraysOfResidents = 2;                     // of a kernel that has so many
 constexpr int kOwnRegistersAcross = 16;         // as kOwnRegisters, of a block that goes over many rows: what 64 of them spill once a row costs less than a block fewer
 constexpr std::int64_t kRowsHeld = 256;         // that a block joins across, so that the error of a sum grows slowly
 

@@ -1,5 +1,5 @@
-#include "graph/base/counted.hpp"
 #include "runtime/exec/binder.hpp"
+#include "graph/base/counted.hpp"
 
 #include <algorithm>
 #include <cstdint>

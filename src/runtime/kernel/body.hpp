@@ -62,7 +62,8 @@ class StepPrinter {
 inline std::string local_name(int value) { return "v" + std::to_string(value); }
 
 /// Functions and `body` of an elementwise spec. as_float: outputs of 16-bit floats that body gives as the floats that they are computed as, for the kernel to round.
-std::string step_functions(const KernelSpec& spec, const std::function<bool(int output)>& as_float = [](int) { return false; });
+std::string step_functions(
+    const KernelSpec& spec, const std::function<bool(int output)>& as_float = [](int) { return false; });
 
 /// "body(x0, s1, y0)": a call of body; input and output give the text of each array's element. Where the spec has numbers
 /// the kernel must have an object `numbers` of type Numbers (argument_struct).

@@ -11,7 +11,8 @@ std::vector<std::string> factors(const std::string& code) {
   std::vector<std::string> parts{""};
   int depth = 0;
   for (std::size_t at = 0; at < code.size(); ++at) {
-    depth += code[at] == '(' ? 1 : code[at] == ')' ? -1 : 0;
+    depth += code[at] == '(' ? 1 : code[at] == ')' ? -1
+                                                   : 0;
     if (depth < 0) return {code};
     if (depth == 0 && code.compare(at, 3, " * ") == 0) {
       parts.emplace_back();
@@ -27,7 +28,8 @@ std::vector<std::string> factors(const std::string& code) {
 bool closes_last(const std::string& text, std::size_t at) {
   int depth = 0;
   for (; at < text.size(); ++at) {
-    depth += text[at] == '(' ? 1 : text[at] == ')' ? -1 : 0;
+    depth += text[at] == '(' ? 1 : text[at] == ')' ? -1
+                                                   : 0;
     if (depth == 0) return at + 1 == text.size();
   }
   return false;

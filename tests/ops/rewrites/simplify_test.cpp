@@ -252,7 +252,7 @@ TEST_F(Simplify, LeavesSumsThatWaitForNoMoreThanTheirTerms) {
   stays(sum(x_ / c, 1, keepdims));
   stays(sum(x_ * sum(y_ * x_, 0, keepdims), 1, keepdims));  // which is no row's
   stays(sum(h_ * sum(h_, 1, keepdims), 1, keepdims));       // float16
-  stays(sum(c * sum(x_, 1, keepdims), 1, keepdims));         // one element a row
+  stays(sum(c * sum(x_, 1, keepdims), 1, keepdims));        // one element a row
 }
 
 TEST_F(Simplify, HasItsRulesInTheManual) {

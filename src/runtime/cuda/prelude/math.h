@@ -230,7 +230,7 @@ DAMO_MATH float softplus(float x) {
   p = fmaf(e, p, 0x1.ffffd6p-1f);
   return fmaf(e, p, fmaxf(x, 0.0f));
 }
-// e^(-a^2) t P(t) with t = 1 / (1 + a/2) of a = |x|, P right to 2^-19 and 1 at 1; 2 - erfc(-x) below 0. 22 instructions where CUDA's takes 45.
+// e^(-a^2) t P(t) with t = 1 / (1 + a/2) of a = |x|, P right to 2^-19 and 1 at 1; 2 - erfc(-x) below 0. 19 instructions where CUDA's takes 48.
 DAMO_MATH float erfc(float x) {
   const float a = fabsf(x) > 10.2f ? 10.2f : fabsf(x);  // of infinities too; a NaN stays
   const float t = math::fast_reciprocal(fmaf(a, 0.5f, 1.0f)), root = math::fast_exp2(a * a * -0x1.715476p-1f);
