@@ -146,8 +146,8 @@ TEST(StayingRows, OfTwoShortArraysHaveBlocksOfManyRegistersAndOfWordsAreHeld) {
   };
   EXPECT_EQ(form_of(gradient, float32, 12288), (Form{256, 12, 1, 0, 2}));
   EXPECT_EQ(form_of(gradient, float32, 16384), (Form{512, 8, 1, 0, 1}));
-  EXPECT_EQ(form_of(gradient, float32, 32768), (Form{512, 8, 2, 0, 1})) << "128 KB each, before they meet";
-  EXPECT_EQ(form_of(gradient, float32, 98304), (Form{1024, 3, 8, 2, 1})) << "what no two such blocks hold stays";
+  EXPECT_EQ(form_of(gradient, float32, 32768), (Form{1024, 4, 2, 1, 1}));
+  EXPECT_EQ(form_of(gradient, float32, 98304), (Form{1024, 3, 8, 2, 1}));
   EXPECT_EQ(form_of(gradient, bfloat16, 4096)[3], 0);
   EXPECT_EQ(form_of(gradient, bfloat16, 8192), (Form{512, 2, 1, 2, 2}));
   EXPECT_EQ(form_of(gradient, bfloat16, 8192, 2000)[3], 0) << "fewer than eight rows of each block";
