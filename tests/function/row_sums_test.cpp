@@ -2,11 +2,12 @@
 #include <random>
 #include <vector>
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <damo/damo.hpp>
 
 #include "support/devices.hpp"
+#include "support/errors.hpp"
 
 namespace damo {
 namespace {
@@ -19,8 +20,8 @@ class RowSums : public testing::OnEachDevice {
     for (double& value : values) value = shift + normal(random_);
     return astype(Array::from(values, shape, device()), dtype);
   }
-  /// Random sums of up to three products, in which x, y, what is left of x's mean, and sums of these stand.
-  Variable drawn(const Variable& x, const Variable& y, int axis) {
+  /// Random sums of up to three products, which are a result too, in which x, y, what is left of x's mean, and sums of these stand.
+  std::vector<Variable> drawn(const Variable& x, const Variable& y, int axis) {
     const Variable centred = x - mean(x, axis, keepdims), spread = rsqrt(mean(sqr(centred), axis, keepdims) + 1e-3);
     const Variable elements[] = {x, y, centred, x * y, exp(0.1 * y)}, commons[] = {spread, mean(x * y, axis, keepdims), max(y, axis, keepdims) * spread, constant(Scalar(0.5f))};
     Variable sum_of;
@@ -30,7 +31,7 @@ class RowSums : public testing::OnEachDevice {
       if (random_() % 2 == 0) term = -term;
       sum_of = sum_of ? (random_() % 2 ? sum_of + term : sum_of - term) : term;
     }
-    return sum(sum_of, axis, keepdims) / 64.0;
+    return {sum(sum_of, axis, keepdims) / 64.0, exp(0.01 * sum_of)};
   }
   std::mt19937 random_{7};
 };
@@ -43,8 +44,8 @@ TEST_P(RowSums, AreThoseOfTheGraphAsItStands) {
     const std::mt19937 before = random_;
     const auto built = [&](DType of, bool rewrites) {
       random_ = before;
-      const Variable x = input({of, {kUnknown, kUnknown}}, "x"), y = input({of, {kUnknown, kUnknown}}, "y"), s = drawn(x, y, axis);
-      return function({x, y}, {s, y * s}, {.rewrite = rewrites, .device = device(), .allow_unused_inputs = true});
+      const Variable x = input({of, {kUnknown, kUnknown}}, "x"), y = input({of, {kUnknown, kUnknown}}, "y");
+      return function({x, y}, drawn(x, y, axis), {.rewrite = rewrites, .device = device(), .allow_unused_inputs = true});
     };
     const Function rewritten = built(dtype, true), standing = built(float64, false);
     const Shape shape{33, 64};
@@ -63,10 +64,17 @@ TEST_P(RowSums, AreThoseOfTheGraphAsItStands) {
 
 TEST_P(RowSums, AreNoNumbersWhereElementsAreNone) {
   const Variable x = matrix("x"), y = matrix("y"), centred = x - mean(x, 1, keepdims), c = sum(y * centred, 1, keepdims);
-  const Function f = function({x, y}, {sum(y * c + centred * c, 1, keepdims)}, {.device = device()});
+  const Variable both = y * c + centred * c;
+  const Function f = function({x, y}, {sum(both, 1, keepdims), both}, {.device = device()});
   const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
   const std::vector<double> found = f(astype(Array::from(std::vector<double>{1, inf, 2, nan, 5, 6}, {3, 2}, device()), float32), astype(Array::from(std::vector<double>{1, 2, 3, 4, nan, 1}, {3, 2}, device()), float32))[0].to_doubles();
   for (double value : found) EXPECT_TRUE(std::isnan(value)) << value;
+}
+
+TEST_P(RowSums, RefuseTermsOfUnlikeExtents) {
+  const Variable x = matrix("x"), y = matrix("y"), r = sum(x, 1, keepdims), c = sum(y, 1, keepdims);
+  const Function f = function({x, y}, {sum(x * r + y * c, 1, keepdims)}, {.device = device()});
+  EXPECT_THAT(testing::error_of<ShapeError>([&] { f(Array::ones({4, 3}, float32, device()), Array::ones({4, 5}, float32, device())); }), ::testing::HasSubstr("cannot broadcast (4, 3) with (4, 5)"));
 }
 
 DAMO_ON_EACH_DEVICE(RowSums);

@@ -1,7 +1,10 @@
-// Rules for sums along rows whose elements wait for other sums along them. Of floating values of one dtype alone.
+// Rules for sums along rows whose elements wait for other sums along them. Of floating values of one dtype alone, and not of float16, whose numbers end at 65,504: sum(x) may be beyond.
 //
 // The gradient of a norm has sum(g r + c (x - mean(x))), where r and c follow from the variance and from sum(g (x - mean(x))): a kernel of the row goes through it once more for that sum, or its threads meet once more.
 // It is r sum(g) + c sum(x - mean(x)), whose sums wait for the mean alone, and the last of them is 0.
+//
+// Both are the same but for rounding where no sum overflows and no scale is infinite or no number. Where x has infinities or NaN, x - mean(x) is NaN, and what r or c follow from. The sum of several terms finds out whether
+// their extents agree, so it is taken apart only where it is computed for another reader too. See tests/ops/rewrites/simplify_test.cpp and tests/function/row_sums_test.cpp.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -122,16 +125,27 @@ bool is_centred(const Site& site, ValueId value, std::uint32_t axes) {
   return mean && mean->kind() == ReductionKind::kMean && *mean->reduced_axes() == axes && site.input_of(difference.second) == difference.first && are_floats(site, difference.first, value);
 }
 
+/// Whether the value is computed whatever this sum reads: by an op element by element, which needs more of it than its shape, or for the graph's outputs. Another sum of it might be taken apart as well.
+bool is_made_anyway(const Site& site, ValueId value) {
+  const auto gives_way = [&](NodeId reader) {
+    const Op& op = site.graph().op(reader);
+    return &op == rows().neg.get() || &op == rows().second.get() || !dynamic_cast<const ElementwiseOp*>(&op);
+  };
+  if (!site.all_readers(value, gives_way)) return true;
+  const ValueId inner = inside(site, value, rows().neg);
+  return inner != ValueId::kNone && is_made_anyway(site, inner);
+}
+
 /// sum(a x + b y) is a sum(x) + b sum(y), where a and b are common to a row's elements and wait for more reductions of it than x and y do. A sum of x - mean(x) is 0.
 Variable split_row_sum(Site& site) {
   const auto& sum = static_cast<const ReduceOp&>(site.op());
   const std::uint32_t axes = *sum.reduced_axes();
-  if (sum.kind() != ReductionKind::kSum || !are_floats(site, site.input(0), site.output()) || site.type(site.output()).dtype == float16) return {};  // whose numbers end at 65,504: sum(x) may be beyond
+  if (sum.kind() != ReductionKind::kSum || !are_floats(site, site.input(0), site.output()) || site.type(site.output()).dtype == float16) return {};
   Depths depths(site, axes);
   const std::optional<int> before = depths.of(site.input(0));
   if (!before || *before == 0) return {};
   Terms terms(site, axes);
-  if (!terms.take(site.input(0), {})) return {};
+  if (!terms.take(site.input(0), {}) || (terms.all.size() > 1 && !is_made_anyway(site, site.input(0)))) return {};
   for (const Term& term : terms.all) {
     for (const ValueId factor : term.factors) {
       const std::optional<int> depth = depths.of(factor);

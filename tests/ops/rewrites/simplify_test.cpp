@@ -234,10 +234,17 @@ TEST_F(Simplify, PutsPartsThatWereSetIntoZerosSideBySide) {
 
 TEST_F(Simplify, TakesSumsThatWaitForOthersApart) {
   const Variable centred = x_ - mean(x_, 1, keepdims), r = rsqrt(mean(sqr(centred), 1, keepdims)), c = sum(y_ * centred, 1, keepdims), of_y = sum(y_, 1, keepdims);
-  EXPECT_EQ(simplified(sum(y_ * r + centred * c, 1, keepdims)), simplified(r * of_y)) << "the sum of x - mean(x) is 0";
   EXPECT_EQ(simplified(sum(-(y_ * r), 1, keepdims)), simplified(neg(r) * of_y));
-  EXPECT_EQ(simplified(sum(y_ * r - x_ * c, 1, keepdims)), simplified(r * of_y + neg(c) * sum(x_, 1, keepdims)));
   EXPECT_EQ(simplified(sum(y_ * (x_ * c), 1, keepdims)), simplified(c * sum(y_ * x_, 1, keepdims))) << "a factor of a factor";
+  const Variable both = y_ * r + centred * c, difference = y_ * r - x_ * c;
+  EXPECT_EQ(simplified(both * sum(both, 1, keepdims)), simplified(both * (r * of_y))) << "the sum of x - mean(x) is 0";
+  EXPECT_EQ(simplified(difference * sum(-difference, 1, keepdims)), simplified(difference * (neg(r) * of_y + c * sum(x_, 1, keepdims))));
+}
+
+TEST_F(Simplify, LeavesSumsThatAloneFindUnlikeExtents) {
+  const Variable r = sum(x_, 1, keepdims), c = sum(y_, 1, keepdims), both = x_ * r + y_ * c, of_both = sum(both, 1, keepdims);
+  EXPECT_THAT(simplified(of_both), ::testing::StartsWith("sum(add(")) << "nothing else adds x to y";
+  EXPECT_THAT(simplified(sum(-both, 1, keepdims) / of_both), ::testing::StartsWith("true_div(sum(neg(add(")) << "each of two sums could be taken apart, and nobody would add";
 }
 
 TEST_F(Simplify, LeavesSumsThatWaitForNoMoreThanTheirTerms) {
