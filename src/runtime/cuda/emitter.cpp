@@ -16,20 +16,21 @@ namespace damo {
 CudaEmitter::CudaEmitter(const KernelSpec& spec, const Layout& layout)
     : spec_(spec), layout_(layout), schedule_(cuda_schedule(spec, layout)), tile_(cuda_tile(spec, layout)), pieces_(interleaved_of(spec, layout)) {
   if (schedule_.part > 0 && layout.tile_axis < 0) parts_.emplace(spec, schedule_.part);
-  widened_ = widened();
+  widened_ = arrays_as_floats();
 }
 
 std::string CudaEmitter::stored(int i) const { return storage_type(spec_.parameter_dtype(i)); }
 std::string CudaEmitter::loaded(int i) const { return value_type(spec_.parameter_dtype(i)); }
 
 /// Which arrays of 16-bit floats are held as floats: inputs, and outputs whose values are floats, of a kernel that moves whole vectors by themselves.
-std::vector<bool> CudaEmitter::widened() const {
+std::vector<bool> CudaEmitter::arrays_as_floats() const {
   std::vector<bool> all(static_cast<std::size_t>(spec_.parameter_count()), false);
   const bool in_blocks = !spec_.loop && layout_.places == 0 && layout_.tile_axis < 0;
   if (!in_blocks || parts_ || !pieces_.empty() || spec_.has_guards() || schedule_.vector % 2 != 0) return all;
+  const StepPrinter steps(spec_);
   for (int i = 0; i < spec_.parameter_count(); ++i) {
     if (!is_half(spec_.parameter_dtype(i))) continue;
-    all[static_cast<std::size_t>(i)] = spec_.is_output(i) ? value_type(StepPrinter(spec_).dtype(spec_.stores[static_cast<std::size_t>(i - spec_.input_count())])) == "float" : !is_scalar(access(i));
+    all[static_cast<std::size_t>(i)] = spec_.is_output(i) ? value_type(steps.dtype(spec_.stores[static_cast<std::size_t>(i - spec_.input_count())])) == "float" : !is_scalar(access(i));
   }
   return all;
 }

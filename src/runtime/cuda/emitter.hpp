@@ -19,7 +19,7 @@ class CudaEmitter {
   std::string emit();
 
  private:
-  std::vector<bool> widened() const;
+  std::vector<bool> arrays_as_floats() const;
   void emit_scalars(const std::string& indent);
   void emit_block_schedule();     // flat and coordinates
   void emit_turns();              // in turns: loop_emitter.cpp

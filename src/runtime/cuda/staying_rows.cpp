@@ -150,10 +150,9 @@ void stay(const KernelSpec& spec, Layout& layout, const Geometry& geometry, cons
   // meet often a block that is alone has as much on its way as it holds, 128 KB or more: of words that is enough. 16-bit floats take the same instructions for half the bytes, so that memory should not wait for
   // them, and of fewer lanes, which meet sooner.
   const std::size_t shared = shared_by_rows(spec, layout, length);
-  const bool is_short = bytes_read(spec, layout) < 4, holds_two = shared == 0 && arrays.size() == 2 && meets_often(spec), two_shorts = holds_two && are_short(spec, arrays);
-  const bool is_alone = layout.residents == 1, lacks = shared == 0 ? is_short : shared > (is_short ? kSharedOfHeldShorts : kSharedOfHeldRows);
-  const bool is_slow = (is_alone && lacks) || layout.cluster > 1;
-  const bool waits = two_shorts ? layout.lanes >= kLanesAlone || layout.cluster > 1 : is_slow;
+  const bool is_short = bytes_read(spec, layout) < 4, two_shorts = shared == 0 && arrays.size() == 2 && are_short(spec, arrays) && meets_often(spec);
+  const bool lacks = shared == 0 ? is_short : shared > (is_short ? kSharedOfHeldShorts : kSharedOfHeldRows);
+  const bool waits = layout.cluster > 1 || (two_shorts ? layout.lanes >= kLanesAlone : layout.residents == 1 && lacks);
   if (!waits || arrays.empty() || (layout.reduced_rank > 1 && are_small(spec, layout, arrays)) || arrays.size() + beside != read || arrays.size() > kMostArraysAhead || spec.users_text || !writes_elements(spec)) return;
   const std::int64_t before = layout.ends == Ends::kAnywhere ? kLineBytes / spec.element_bytes(arrays[0]) - 1 : 0;  // elements of the row's first line, at most
   const std::int64_t vectors = divide_up(length + before, layout.vector);
@@ -173,8 +172,10 @@ void stay(const KernelSpec& spec, Layout& layout, const Geometry& geometry, cons
   }
 }
 
+namespace {
+
 /// A block of so many in a cluster that joins across rows and reads ahead; nothing: none holds its part of a row.
-static std::optional<Layout> staying_across(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, const Processors& processors, int cluster) {
+std::optional<Layout> staying_across(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, const Processors& processors, int cluster) {
   Layout stays = layout;
   stays.ahead = 1;
   stays.cluster = cluster;
@@ -191,9 +192,11 @@ static std::optional<Layout> staying_across(const KernelSpec& spec, const Layout
 }
 
 /// Whether registers of the layout's threads hold all that they have from row to row, and each has as many elements as the others.
-static bool holds_all_across(const KernelSpec& spec, const Layout& layout, const Geometry& geometry) {
+bool holds_all_across(const KernelSpec& spec, const Layout& layout, const Geometry& geometry) {
   return holds_shared_across(spec, layout) && std::int64_t{layout.lanes} * layout.cluster * layout.items * layout.vector == geometry.reduced.count;
 }
+
+}  // namespace
 
 void stay_across(const KernelSpec& spec, Layout& layout, const Geometry& geometry, const Processors& processors) {
   const std::vector<int> arrays = arrays_ahead(spec, layout);
