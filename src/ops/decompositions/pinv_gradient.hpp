@@ -9,7 +9,7 @@
 //   neither              0
 //
 // of which Golub and Pereyra (1973) have the case s_j = 0. x is made of the factors that p was made of. It is a smooth function of M, N and the right side, by which it is differentiated again: factors,
-// which are none, are constants there.
+// which are none, are constants there. See tests/linalg/matrix_functions_test.cpp.
 #pragma once
 #include <damo/ops/decompositions.hpp>
 
