@@ -14,6 +14,8 @@ packages_test="ccache libgtest-dev libgmock-dev libbenchmark-dev libcli11-dev py
 packages_bench="libbenchmark-dev"
 # Not needed to build: opened at run time where they are.
 packages_wanted="libopenblas0-pthread"
+# Parses each source by itself in tests.
+packages_test_wanted="clang-19"
 
 # A package may be here without apt's knowledge (a newer CMake, say): programs are looked for as programs.
 package_is_here() {
@@ -62,8 +64,12 @@ install_packages() {
   rm -f "$root/.apt.log"
 }
 
-# want_packages NAME...: the same, but goes on without those that cannot be had.
-want_packages() { (install_packages "$@") || say "going on without $*: matrix products on the CPU are slower"; }
+# want_packages LOSS NAME...: the same, but goes on without those that cannot be had, and says what is lost.
+want_packages() {
+  local loss=$1
+  shift
+  (install_packages "$@") || say "going on without $*: $loss"
+}
 
 # oneDNN's package has its version in its name: the one that apt knows of, if any.
 onednn_package() {

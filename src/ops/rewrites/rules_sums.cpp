@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "damo/ops/math.hpp"
 #include "ops/dimshuffle_op.hpp"
 #include "ops/identity_op.hpp"
 #include "ops/reduce_op.hpp"

@@ -1,6 +1,7 @@
 // How a generated kernel moves arrays that lie interleaved (kernel/interleaved.hpp): a thread's neighbours of all of them as one piece of memory, in accesses of up to 16 bytes.
 // See tests/function/interleaved_test.cpp.
 #include "runtime/cuda/emitter.hpp"
+#include "runtime/kernel/body.hpp"
 
 #include <algorithm>
 
