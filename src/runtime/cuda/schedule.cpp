@@ -23,7 +23,8 @@ constexpr int kHeavyCost = 150;      // instructions an element from which arith
 // Where a number stands for every so few instructions, reading numbers counts: that is an instruction for each pair, once for all elements that a thread takes at once.
 constexpr int kCostOfNumber = 4;
 constexpr int kPartCost = 32;        // ptxas looks at least so far ahead
-constexpr int kCostOfThread = 8192;  // of all its elements: 64 to 128 KB of code, which the caches of instructions hold
+constexpr int kCostOfThread = 8192;  // of all elements of a vector: 64 to 128 KB of code, which the caches of instructions hold
+constexpr int kCostOfVectors = 4096; // of several vectors: beyond it they save 6 % of the instructions, and compiling, which grows faster than the text, takes three times as long
 
 constexpr int kTileVector = 2;       // elements that a thread of a tile moves together
 constexpr int kWidestInTiles = 4;    // bytes of an element of the narrowest array that is moved so
@@ -98,7 +99,7 @@ CudaSchedule cuda_schedule(const KernelSpec& spec, const Layout& layout) {
   if (spec.outputs.size() >= 3 && written > read) schedule.vector = std::max(schedule.vector / 2, 1);
   if (spec.cost() >= kHeavyCost && is_full_of_numbers(spec)) {
     schedule.part = kPartCost;
-    while (spec.cost() * schedule.vector * schedule.unroll > kCostOfThread && schedule.unroll > 1) schedule.unroll /= 2;
+    while (spec.cost() * schedule.vector * schedule.unroll > kCostOfVectors && schedule.unroll > 1) schedule.unroll /= 2;
     while (spec.cost() * schedule.vector > kCostOfThread && schedule.vector > 1) schedule.vector /= 2;
   } else if (spec.cost() >= kHeavyCost) {
     schedule.vector = std::min(schedule.vector, 2);

@@ -70,6 +70,7 @@ TEST(CudaSchedule, TakesAllElementsOfAThreadAtOnceWhereNumbersAreMany) {
   EXPECT_GT(many.part, 0);
   EXPECT_EQ(many.vector * many.unroll, 8);
   EXPECT_EQ(cuda_schedule(spec_of_numbers(1000, 2)).vector * cuda_schedule(spec_of_numbers(1000, 2)).unroll, 4) << "the code stays in the caches of instructions";
+  EXPECT_EQ(cuda_schedule(spec_of_numbers(300, 2)).vector * cuda_schedule(spec_of_numbers(300, 2)).unroll, 4) << "one vector: the compiler has half as much to do";
   EXPECT_EQ(cuda_schedule(spec_of_numbers(15, 2)).part, 0);
   const CudaSchedule dear = cuda_schedule(spec_of_numbers(100, 13));
   EXPECT_EQ(dear.part, 0) << "reading the numbers counts little";
