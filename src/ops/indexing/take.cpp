@@ -13,6 +13,7 @@
 #include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
 #include "ops/indexing/positions.hpp"
+#include "ops/indexing/slice_sums.hpp"
 #include "ops/indexing/sorted_positions.hpp"
 #include "ops/indexing/take_kernels.hpp"
 #include "ops/indexing/take_op.hpp"
@@ -46,8 +47,8 @@ class AddSlicesOp final : public Op {
       const OrderedScatter scatter([&](std::string_view source, std::string_view name) { return context.compile(source, name); }, g.dtype(), ScatterKind::kAdd, true);
       return [&g, &positions, &z, scatter, axis = axis_, axes = axes_] { scatter(g.array(), positions.array(), z.array(), axis, axes); };
     }
-    const Scatter scatter([&](std::string_view source, std::string_view name) { return context.compile(source, name); }, g.dtype(), ScatterKind::kAdd, true);
-    return [&g, &keys, &order, &z, scatter, axis = axis_, axes = axes_] { scatter(g.array(), keys.array(), order.array(), z.array(), axis, axes); };
+    const SliceSums sums([&](std::string_view source, std::string_view name) { return context.compile(source, name); }, g.dtype());
+    return [&g, &keys, &order, &z, sums, axis = axis_, axes = axes_] { sums(g.array(), keys.array(), order.array(), z.array(), axis, axes); };
   }
   /// What was added from a slice of g comes from there.
   Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {

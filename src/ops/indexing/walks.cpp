@@ -66,7 +66,7 @@ __global__ void gather_strided(const void* x, const long long* positions, void* 
 // key, its place and its element are read one after another, and a thread that read one element at a time would wait for memory three times for each. Blocks share
 // the columns of a row, so that a long sum is one thread's for one column.
 constexpr const char* kScatter = R"(
-template <class T, class Sum, bool adds, bool y_is_contiguous>
+template <class T, class Sum, bool adds>
 __global__ void scatter(const void* from, const long long* keys, const long long* order, void* to_there, long long rows, long long count, long long extent, long long inner, SomeAxes of_y) {
   const T* y = (const T*)from;
   T* z = (T*)to_there;
@@ -79,7 +79,6 @@ __global__ void scatter(const void* from, const long long* keys, const long long
       if (!adds) {
         *to = y[place(of_y, (outer * count + (order ? order[i] : i)) * inner + k)];
       } else {
-        const T* const column = y + outer * count * inner + k;  // of contiguous y
         Sum sum = (Sum)*to;
         int equals = 4;
         for (long long j = i; equals == 4; j += 4) {
@@ -96,7 +95,7 @@ __global__ void scatter(const void* from, const long long* keys, const long long
           for (int m = 0; m < 4; ++m) equals += equals == m && j + m < count && next_keys[m] == key;
 #pragma unroll
           for (int m = 0; m < 4; ++m) {
-            if (m < equals) terms[m] = y_is_contiguous ? column[at[m] * inner] : y[place(of_y, (outer * count + at[m]) * inner + k)];
+            if (m < equals) terms[m] = y[place(of_y, (outer * count + at[m]) * inner + k)];
           }
 #pragma unroll
           for (int m = 0; m < 4; ++m) {
@@ -185,14 +184,14 @@ LaunchConfig in_order_launch(Device device, std::int64_t outers, std::int64_t co
 }
 
 /// Integers wrap as unsigned ones.
-std::string scatter_name(DType dtype, ScatterKind kind, bool from_zero) {
+std::string scatter_name(DType dtype, ScatterKind kind) {
   const bool adds = kind == ScatterKind::kAdd;
   std::string type = bits_type(dtype), sum = type;
   if (adds && is_floating(dtype)) {
     sum = dtype == float64 ? "double" : "float";
     type = dtype == float16 ? "__half" : dtype == bfloat16 ? "__nv_bfloat16" : sum;
   }
-  return "scatter<" + type + ", " + sum + (adds ? ", true" : ", false") + (from_zero ? ", true>" : ", false>");
+  return "scatter<" + type + ", " + sum + (adds ? ", true>" : ", false>");
 }
 
 }  // namespace
@@ -247,14 +246,13 @@ void OrderedScatter::operator()(const Array& y, const Array& positions, const Ar
   kernel_(in_order_launch(z.device(), outers, count, extent, inner), KernelArgument::address_of(y), positions, KernelArgument::address_of(z), outers, count, extent, inner, some_axes(y, 0, y.rank()));
 }
 
-Scatter::Scatter(const CompileKernel& compile, DType dtype, ScatterKind kind, bool from_zero)
-    : from_zero_(from_zero), kernel_(compile((dtype == float16 ? "#include <cuda_fp16.h>\n" : dtype == bfloat16 ? "#include <cuda_bf16.h>\n" : "") + kSomeAxes + kScatter, scatter_name(dtype, kind, from_zero))) {}
+Scatter::Scatter(const CompileKernel& compile, DType dtype, ScatterKind kind)
+    : kernel_(compile((dtype == float16 ? "#include <cuda_fp16.h>\n" : dtype == bfloat16 ? "#include <cuda_bf16.h>\n"
+                                                                                         : "") +
+                          kSomeAxes + kScatter,
+                      scatter_name(dtype, kind))) {}
 
 void Scatter::operator()(const Array& y, const Array& keys, const Array& order, const Array& z, int axis, int axes) const {
-  if (from_zero_ && z.size() > 0) {
-    const std::uint64_t zero = 0;
-    z.device().backend().fill(z.data(), &zero, itemsize(z.dtype()), static_cast<std::size_t>(z.size()), nullptr);
-  }
   if (y.size() == 0) return;
   const std::int64_t inner = inner_size(z.shape(), axis + axes - 1), count = keys.size();
   const KernelArgument from = order ? KernelArgument(order) : KernelArgument(nullptr);

@@ -52,14 +52,12 @@ class OrderedScatter {
 /// up in float32.
 class Scatter {
  public:
-  /// from_zero: z has arbitrary contents before, and counts as zeros; then y is contiguous.
-  Scatter(const CompileKernel& compile, DType dtype, ScatterKind kind, bool from_zero = false);
+  Scatter(const CompileKernel& compile, DType dtype, ScatterKind kind);
   /// y: of taken_shape(), any strides; z: contiguous. keys: positions in order, each from order[i] in C order, ascending among equals; without an order
   /// the positions as they are, no two of which are equal.
   void operator()(const Array& y, const Array& keys, const Array& order, const Array& z, int axis, int axes) const;
 
  private:
-  bool from_zero_;
   Kernel kernel_;
 };
 
