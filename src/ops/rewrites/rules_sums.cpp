@@ -1,4 +1,4 @@
-// Rules for sums along rows whose elements wait for other sums along them. Of floating values of one dtype alone, and not of float16, whose numbers end at 65,504: sum(x) may be beyond.
+// Rules for sums along rows. Those of elements that are all alike are products. Others wait for other sums along the same rows, and are taken apart. Of floating values of one dtype alone, and not of float16, whose numbers end at 65,504: sum(x) may be beyond.
 //
 // The gradient of a norm has sum(g r + c (x - mean(x))), where r and c follow from the variance and from sum(g (x - mean(x))): a kernel of the row goes through it once more for that sum, or its threads meet once more.
 // It is r sum(g) + c sum(x - mean(x)), whose sums wait for the mean alone, and the last of them is 0.
@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
-#include "damo/ops/math.hpp"
+#include <damo/ops/cast.hpp>
+#include <damo/ops/math.hpp>
 #include "ops/dimshuffle_op.hpp"
 #include "ops/identity_op.hpp"
 #include "ops/reduce_op.hpp"
@@ -162,10 +164,47 @@ Variable split_row_sum(Site& site) {
   return result ? if_fits(site, result) : Variable();
 }
 
+/// The op, where it is one element by element of one operand.
+const ElementwiseOp* of_one_operand(const Site& site, ValueId value) {
+  const auto* op = site.made_by<ElementwiseOp>(value);
+  return op && site.graph().inputs(site.graph().owner(value)).size() == 1 ? op : nullptr;
+}
+
+/// sum(f(fill(x, a))), where a is stretched along the axes of the sum alone, is n f(a); f may be a few ops, a cast and a sign of gradients. All extents are known, so no unlike ones are left for the fill to find, and n is not 0. 16-bit floats add up in float32.
+Variable multiply_fill(Site& site) {
+  const auto& sum = static_cast<const ReduceOp&>(site.op());
+  constexpr std::size_t kMostOps = 3;
+  std::vector<const ElementwiseOp*> ops;
+  ValueId value = site.input(0);
+  for (; ops.size() < kMostOps && of_one_operand(site, value); value = site.input_of(value)) ops.push_back(of_one_operand(site, value));
+  const Pair fill = pair_of(site, value, rows().second);
+  if (!fill) return {};
+  const Shape &dims = site.type(value).dims, &filled = site.type(fill.second).dims;
+  if (!dims.is_known() || filled.rank() != dims.rank()) return {};
+  std::int64_t count = 1;
+  for (int axis = 0; axis < dims.rank(); ++axis) {
+    const bool is_summed = *sum.reduced_axes() >> axis & 1u;
+    if (filled[axis] != (is_summed ? 1 : dims[axis])) return {};
+    if (is_summed) count *= dims[axis];
+  }
+  const DType dtype = site.type(site.output()).dtype, inner = is_half(dtype) ? float32 : dtype;
+  if (count == 0 || is_float8(dtype)) return {};
+  // The fill has x's dtype.
+  Variable element = cast(site.operand(fill.second), site.type(value).dtype);
+  for (auto op = ops.rbegin(); op != ops.rend(); ++op) element = (*op)->apply(std::span(&element, 1), {}).output();
+  return if_fits(site, cast(mul(cast(element, inner), constant(Scalar(count).cast(inner))), dtype));
+}
+
+bool is_sum(const Op& op) {
+  const auto* reduction = dynamic_cast<const ReduceOp*>(&op);
+  return reduction && reduction->kind() == ReductionKind::kSum;
+}
+
 }  // namespace
 
 std::vector<Rule> sum_rules() {
-  return {{.name = "split_row_sum", .takes = [](const Op& op) { const auto* reduction = dynamic_cast<const ReduceOp*>(&op); return reduction && reduction->kind() == ReductionKind::kSum; }, .reads = is_one_of({rows().add, rows().sub, rows().mul, rows().neg}), .rewrite = split_row_sum}};
+  return {{.name = "multiply_fill", .takes = is_sum, .reads = [](const Op& op) { return dynamic_cast<const ElementwiseOp*>(&op) != nullptr; }, .rewrite = multiply_fill},
+          {.name = "split_row_sum", .takes = is_sum, .reads = is_one_of({rows().add, rows().sub, rows().mul, rows().neg}), .rewrite = split_row_sum}};
 }
 
 }  // namespace damo

@@ -241,6 +241,16 @@ TEST_F(Simplify, TakesSumsThatWaitForOthersApart) {
   EXPECT_EQ(simplified(difference * sum(-difference, 1, keepdims)), simplified(difference * (neg(r) * of_y + c * sum(x_, 1, keepdims))));
 }
 
+TEST_F(Simplify, MultipliesInPlaceOfSumsOfOneElement) {
+  const Variable column = exp(sum(k_, 1, keepdims)), half = cast(column, float16);
+  EXPECT_EQ(simplified(sum(second(k_, column), 1, keepdims)), "mul(exp(sum(k)), 3)");
+  EXPECT_EQ(simplified(sum(second(cast(k_, float16), half), 1, keepdims)), "cast[float16](mul(cast[float32](cast[float16](exp(sum(k)))), 3))") << "3 times the element need not be in float16";
+  EXPECT_EQ(simplified(sum(-cast(second(cast(k_, float16), half), float32), 1, keepdims)), "mul(cast[float32](cast[float16](exp(sum(k)))), -3)");
+  EXPECT_THAT(simplified(sum(second(k_, column), 0, keepdims)), ::testing::StartsWith("sum(second(")) << "other axes are stretched";
+  EXPECT_THAT(simplified(sum(second(x_, sum(x_, 1, keepdims)), 1, keepdims)), ::testing::StartsWith("sum(second(")) << "how many is not known";
+  EXPECT_THAT(simplified(sum(second(subtensor(k_, {{}, {0, 0}}), column), 1, keepdims)), ::testing::StartsWith("sum(second(")) << "of nothing, where the element may be infinite";
+}
+
 TEST_F(Simplify, LeavesSumsThatAloneFindUnlikeExtents) {
   const Variable r = sum(x_, 1, keepdims), c = sum(y_, 1, keepdims), both = x_ * r + y_ * c, of_both = sum(both, 1, keepdims);
   EXPECT_THAT(simplified(of_both), ::testing::StartsWith("sum(add(")) << "nothing else adds x to y";
