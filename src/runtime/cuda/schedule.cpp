@@ -19,6 +19,7 @@ constexpr std::size_t kSharedBytes = 48 * 1024;       // that a kernel may decla
 constexpr std::size_t kLargeTileBytes = 20 * 1024;    // beyond it too few blocks share a multiprocessor
 constexpr int kStridedBytes = 4;     // that a thread stores side by side where outputs are strided
 constexpr int kHeavyCost = 150;      // instructions an element from which arithmetic, not memory, is the limit
+constexpr int kVeryHeavyCost = 1024;  // from which a second element of a thread saves 2 to 3 % of the time, and compiling takes twice as long with it
 
 // Where a number stands for every so few instructions, reading numbers counts: that is an instruction for each pair, once for all elements that a thread takes at once.
 constexpr int kCostOfNumber = 4;
@@ -102,7 +103,7 @@ CudaSchedule cuda_schedule(const KernelSpec& spec, const Layout& layout) {
     while (spec.cost() * schedule.vector * schedule.unroll > kCostOfVectors && schedule.unroll > 1) schedule.unroll /= 2;
     while (spec.cost() * schedule.vector > kCostOfThread && schedule.vector > 1) schedule.vector /= 2;
   } else if (spec.cost() >= kHeavyCost) {
-    schedule.vector = std::min(schedule.vector, 2);
+    schedule.vector = std::min(schedule.vector, spec.cost() < kVeryHeavyCost ? 2 : 1);
     schedule.unroll = 1;
     schedule.block = 512;
   }
