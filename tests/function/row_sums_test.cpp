@@ -62,6 +62,31 @@ TEST_P(RowSums, AreThoseOfTheGraphAsItStands) {
   }
 }
 
+TEST_P(RowSums, OfOneElementAreThoseOfTheGraphAsItStands) {
+  for (DType dtype : {float16, bfloat16, float32, float64, int32}) {
+    for (int axis = 0; axis < 2; ++axis) {
+      const Shape shape{33, 45}, of_rows = axis == 0 ? Shape{1, 45} : Shape{33, 1};
+      const auto built = [&](DType of, bool rewrites) {
+        const Variable x = input({of, shape}, "x"), a = input({of, of_rows}, "a"), filled = second(x, a);
+        const Variable sums[] = {sum(filled, axis), sum(-filled, axis, keepdims), sum(abs(-astype(filled, float64)), axis), mean(filled, axis)};
+        return function({x, a}, std::vector<Variable>(std::begin(sums), std::end(sums)), {.rewrite = rewrites, .device = device()});
+      };
+      const Function rewritten = built(dtype, true), standing = built(dtype == int32 ? int32 : float64, false);
+      const Array x = noise(shape, dtype), a = noise(of_rows, dtype, 3);
+      const DType wide = dtype == int32 ? int32 : float64;
+      const Results found = rewritten(x, a), right = standing(astype(x, wide), astype(a, wide));
+      const double roundings = dtype == float64 || dtype == int32 ? 1e-14 : dtype == float32 ? 1e-6
+                                                                        : dtype == float16   ? 1e-3
+                                                                                             : 8e-3;
+      for (std::size_t i = 0; i < 4; ++i) {
+        const std::vector<double> is = found[i].to_doubles(), should = right[i].to_doubles();
+        ASSERT_EQ(found[i].shape(), right[i].shape());
+        for (std::size_t k = 0; k < is.size(); ++k) ASSERT_NEAR(is[k], should[k], roundings * std::max(1.0, std::abs(should[k]))) << name(dtype) << ", axis " << axis << ", result " << i << ", element " << k;
+      }
+    }
+  }
+}
+
 TEST_P(RowSums, AreNoNumbersWhereElementsAreNone) {
   const Variable x = matrix("x"), y = matrix("y"), centred = x - mean(x, 1, keepdims), c = sum(y * centred, 1, keepdims);
   const Variable both = y * c + centred * c;
