@@ -1,5 +1,18 @@
 # shellcheck shell=bash disable=SC2034
 # Shell functions that the scripts share. Sourced, never run; the caller has done "set -euo pipefail".
+
+# usage: the header comment of the script that runs.
+usage() { awk 'NR > 1 { if (!sub(/^# ?/, "")) exit; print }' "$script"; }
+# -h or --help among the first options is a question to the script; behind another word it belongs to whatever the script runs.
+script=$(realpath "$0")
+for word in "$@"; do
+  case $word in
+    -h | --help) usage; exit ;;
+    -*) ;;
+    *) break ;;
+  esac
+done
+
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 started=$SECONDS
