@@ -2,6 +2,7 @@
 // so that the compiler knows them and unrolls the loops. Each thread takes pixel after pixel, a grid apart (a
 // grid-stride loop), so the caller is free in choosing grid and block. Beyond the border the picture is zero. Blurs the
 // photograph of examples/data, takes the time with events and writes blurred.png.
+#include <algorithm>
 #include <cmath>
 #include <damo/cuda_c.hpp>
 #include <iostream>

@@ -1,6 +1,7 @@
 // The matrix product in tiles of shared memory: each block makes 16 x 16 elements of the result; its threads load a
 // tile of either matrix together, wait for each other, and multiply from there, so that each element is read from
 // memory once for 16 products. Extents need not be multiples of 16.
+#include <algorithm>
 #include <cmath>
 #include <damo/cuda_c.hpp>
 #include <iostream>

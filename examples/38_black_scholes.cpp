@@ -1,5 +1,6 @@
 // Prices of European options after Black and Scholes, one thread an option: two outputs from four inputs, with a device
 // function and CUDA's math. Checked against float64 and against put-call parity, which no formula of ours goes into.
+#include <algorithm>
 #include <cmath>
 #include <damo/cuda_c.hpp>
 #include <iostream>

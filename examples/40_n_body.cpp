@@ -1,6 +1,7 @@
 // Bodies that attract each other, all against all: a block loads 128 bodies into shared memory, every thread adds their
 // pull on its own body, and so on to the last; one launch a step. Checked against float64 on the host, and by momentum
 // and energy, which the laws of motion keep.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <damo/cuda_c.hpp>

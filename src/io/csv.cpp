@@ -1,8 +1,10 @@
 #include <damo/io/csv.hpp>
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 #include "io/atomic_file.hpp"

@@ -1,5 +1,6 @@
 #include <damo/data_loader.hpp>
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstring>
 #include <deque>

@@ -3,6 +3,9 @@
 #include <boost/math/special_functions/bessel.hpp>
 #include <boost/math/special_functions/erf.hpp>
 
+#include <cmath>
+#include <limits>
+
 namespace damo::cpu_backend {
 namespace {
 

@@ -1,5 +1,6 @@
 #include <damo/ipc.hpp>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <memory>

@@ -17,6 +17,7 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "diagnostics.hpp"
 

@@ -5,6 +5,8 @@
 #include <llvm/IR/Instruction.h>
 #include <llvm/Object/ObjectFile.h>
 
+#include <utility>
+
 #include "diagnostics.hpp"
 
 namespace damo::clang_plugin {

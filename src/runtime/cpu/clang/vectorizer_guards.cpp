@@ -6,6 +6,8 @@
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/Utils/LoopUtils.h>
 
+#include <optional>
+
 #include "miscompilations.hpp"
 
 namespace damo::clang_plugin {

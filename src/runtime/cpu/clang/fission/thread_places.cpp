@@ -2,6 +2,8 @@
 
 #include <llvm/IR/PatternMatch.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 
 #include "../ir.hpp"

@@ -5,6 +5,9 @@
 #include <llvm/Transforms/Utils/Local.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "../markers.hpp"
 #include "../thread_function.hpp"
 
