@@ -53,7 +53,8 @@ TEST(DamoCommand, RefusesAnUnknownCommandAndNamesThoseThatThereAre) {
   EXPECT_EQ(errors_of("cache nosuch"), "damo cache: there is no command 'nosuch'; its commands are list, clear\n");
   EXPECT_EQ(errors_of("cache lst"), "damo cache: there is no command 'lst'; the nearest is list, its commands are list, clear\n");
   EXPECT_EQ(errors_of("doctor --quick"), "damo doctor: there is no option '--quick'; see damo doctor --help\n");
-  for (const char* wrong : {"dance", "cache nosuch", "doctor --quick"}) EXPECT_EQ(run(wrong).code, 2) << wrong;
+  EXPECT_EQ(errors_of("cache"), "damo cache: a command is missing; its commands are list, clear\n");
+  for (const char* wrong : {"dance", "cache nosuch", "doctor --quick", "cache", "ops --json --markdown"}) EXPECT_EQ(run(wrong).code, 2) << wrong;
 }
 
 TEST(DamoCommand, OpsTableOfTheManualIsTheOneItPrints) {
@@ -67,7 +68,6 @@ TEST(DamoCommand, OpsTableOfTheManualIsTheOneItPrints) {
 TEST(DamoCommand, OpsGivesNameInputsAndDoc) {
   EXPECT_THAT(run("ops").output, HasSubstr("hypot"));
   EXPECT_THAT(run("ops --json").output, HasSubstr("\"name\": \"hypot\""));
-  EXPECT_NE(run("ops --json --markdown").code, 0);
 }
 
 TEST(DamoCommand, CacheOfANewDirectoryIsEmpty) {
@@ -75,7 +75,6 @@ TEST(DamoCommand, CacheOfANewDirectoryIsEmpty) {
   const Environment cache("DAMO_CACHE_DIR", directory / "cache");
   EXPECT_THAT(run("cache list").output, HasSubstr("0 kernels"));
   EXPECT_THAT(run("cache list --json").output, HasSubstr("\"entries\": []"));
-  EXPECT_NE(run("cache").code, 0);
 }
 
 TEST(DamoCommand, DoctorSaysWhyTheDefaultDeviceCannotWork) {

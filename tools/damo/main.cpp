@@ -23,7 +23,7 @@ Environment: DAMO_DEVICE chooses the default device, DAMO_NUM_THREADS the CPU's 
 DAMO_CACHE_LIMIT the kernel cache, DAMO_LOG=debug shows compiles, DAMO_DUMP=DIRECTORY keeps the source of each kernel;
 damo doctor lists all.)";
 
-/// "damo cache: there is no command 'nosuch'; its commands are list, clear".
+/// "damo cache: there is no command 'nosuch'; its commands are list, clear"; "damo cache: a command is missing; ..." where there is no word.
 std::string explain(const CLI::App& app, const std::string& word) {
   const CLI::App* at = &app;
   std::string path = app.get_name();
@@ -32,7 +32,8 @@ std::string explain(const CLI::App& app, const std::string& word) {
     path += " " + at->get_name();
   }
   const bool is_option = word.starts_with('-');
-  std::string text = path + ": there is no " + (is_option ? "option '" : "command '") + word + "'; ";
+  std::string text = path + ": ";
+  text += word.empty() ? "a command is missing; " : "there is no " + std::string(is_option ? "option '" : "command '") + word + "'; ";
   std::vector<std::string> known;
   for (const CLI::App* command : at->get_subcommands([](const CLI::App*) { return true; })) known.push_back(command->get_name());
   if (is_option || known.empty()) return text + "see " + path + " --help";
@@ -80,9 +81,14 @@ int run(int count, char** arguments) {
   try {
     app.parse(count, arguments);
   } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     const std::vector<std::string> rest = app.remaining(true);
-    if (error.get_exit_code() == 0 || rest.empty()) return app.exit(error);
-    std::cerr << explain(app, rest.front()) << "\n";
+    const bool lacks_command = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError);
+    if (rest.empty() && !lacks_command) {
+      app.exit(error);
+    } else {
+      std::cerr << explain(app, rest.empty() ? std::string() : rest.front()) << "\n";
+    }
     return 2;
   }
   if (app.get_subcommands().empty()) std::cout << app.help();
