@@ -28,7 +28,4 @@ std::string duration_text(double milliseconds);
 /// "35.1 GB/s".
 std::string rate_text(double bytes_per_second);
 
-/// What is in the file afterwards; a UserError if it can't be written.
-void write_file(const std::string& path, const std::string& text);
-
 }  // namespace damo

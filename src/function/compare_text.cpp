@@ -1,9 +1,9 @@
 // Comparison as a table, and to files.
 #include <algorithm>
-#include <fstream>
 #include <ostream>
 
 #include "function/compare_rows.hpp"
+#include "runtime/module/text_file.hpp"
 
 namespace damo {
 namespace {
@@ -14,13 +14,6 @@ std::string right(const std::string& text, std::size_t width) {
 }
 
 }  // namespace
-
-void write_file(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) throw UserError("cannot write " + path, "name a file in a directory that exists and is yours");
-}
 
 std::string Comparison::text() const {
   const std::vector<ComparisonRow> rows = rows_of(*this);

@@ -15,6 +15,7 @@
 #include "graph/print/label.hpp"
 #include "runtime/copy_speed.hpp"
 #include "runtime/memory/memory_pool.hpp"
+#include "runtime/module/text_file.hpp"
 
 namespace damo {
 namespace {

@@ -95,7 +95,8 @@ TEST_P(Report, OfProfiledCallsIsATraceToo) {
     EXPECT_GE(events[i]["ts"].get<double>(), last);
     last = events[i]["ts"].get<double>();
   }
-  EXPECT_THAT(damo::testing::error_of([&] { profile.write_chrome_trace("/nowhere/trace.json"); }), HasSubstr("cannot write /nowhere/trace.json"));
+  EXPECT_THAT(damo::testing::error_of([&] { profile.write_chrome_trace("/nowhere/trace.json"); }), HasSubstr("'/nowhere/trace.json' cannot be written: No such file or directory"));
+  EXPECT_THAT(damo::testing::error_of([&] { profile.write_chrome_trace("/dev/full"); }), HasSubstr("'/dev/full' cannot be written: No space left on device"));
 }
 
 // A class of the library's own had the name KernelReport too, so that one's destructor could stand for the other's.

@@ -1,12 +1,12 @@
 // Profile as a table.
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <ostream>
 
 #include <damo/error.hpp>
 #include <damo/profile.hpp>
 #include "runtime/memory/memory_pool.hpp"
+#include "runtime/module/text_file.hpp"
 
 namespace damo {
 namespace {
@@ -81,10 +81,7 @@ std::string Profile::chrome_trace() const {
 }
 
 const Profile& Profile::write_chrome_trace(const std::string& path) const {
-  std::ofstream file(path, std::ios::binary);
-  file << chrome_trace();
-  file.close();
-  if (!file) throw UserError("cannot write " + path, "name a file in a directory that exists and is yours");
+  write_file(path, chrome_trace());
   return *this;
 }
 

@@ -30,6 +30,13 @@ std::string read_file(const std::string& path) {
   return text;
 }
 
+void write_file(const std::string& path, std::string_view text) {
+  errno = 0;
+  std::ofstream file(path, std::ios::binary);
+  file << text << std::flush;
+  if (!file) throw OptionError("'" + path + "' cannot be written: " + (errno ? std::strerror(errno) : "writing it failed"), "name a file in a directory that exists and is yours, on a disk that has room");
+}
+
 std::string directory_of(const std::string& path) {
   const std::string directory = std::filesystem::path(path).parent_path().string();
   return directory.empty() ? "." : directory;
