@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include <damo/dtype.hpp>
@@ -26,7 +27,8 @@ inline void check_weights(const Shape& x, const Shape& weights) {
 /// least: of x's elements and 0; greatest: of them and -1.
 inline std::int64_t bin_count(std::int64_t least, std::int64_t greatest, std::int64_t min_length) {
   if (least < 0) throw IndexError("bincount: x has the element " + std::to_string(least), "elements are 0 or more");
-  return std::max(greatest + 1, min_length);
+  const bool is_last = greatest == std::numeric_limits<std::int64_t>::max();  // an array of so many elements is refused
+  return std::max(is_last ? greatest : greatest + 1, min_length);
 }
 
 }  // namespace damo

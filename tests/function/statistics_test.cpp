@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
+#include <limits>
 
 #include <damo/damo.hpp>
 #include "support/devices.hpp"
@@ -75,6 +77,10 @@ TEST_P(Statistics, BincountCountsFromZeroToTheGreatest) {
   }
   EXPECT_THAT(error_of([&] { bincount(integers<int>({1, -3})); }), HasSubstr("bincount: x has the element -3"));
   EXPECT_THAT(error_of([&] { f(integers<int>({1, -3}), of({1, 1})); }), HasSubstr("bincount: x has the element -3"));
+  const auto greatest = integers<std::int64_t>({std::numeric_limits<std::int64_t>::max()});
+  EXPECT_THAT(error_of([&] { bincount(greatest); }), HasSubstr("more than 2^63 bytes"));
+  const Variable l = vector("l", int64);
+  EXPECT_THAT(error_of([&] { function({l}, {bincount(l)}, options())(greatest); }), HasSubstr("more than 2^63 bytes"));
   EXPECT_THAT(error_of([&] { bincount(vector("y")); }), HasSubstr("bincount: x is float32, whose elements number no bins"));
 }
 
