@@ -12,11 +12,13 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_G
 elseif(DAMO_WERROR)
   message(STATUS "Warnings stay warnings: ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} is neither GCC 12 nor 13")
 endif()
+# Warnings that GCC gives falsely, of strings mostly, when it optimises.
+set(DAMO_FALSE_WARNINGS
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,14>>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-free-nonheap-object>
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,14>,$<NOT:$<BOOL:${DAMO_WERROR}>>>:-Wno-maybe-uninitialized;-Wno-stringop-overread>)
 function(damo_policy target)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wno-missing-field-initializers
-    $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
-    $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,14>>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-free-nonheap-object>
-    $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,14>,$<NOT:$<BOOL:${DAMO_WERROR}>>>:-Wno-maybe-uninitialized;-Wno-stringop-overread>
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wno-missing-field-initializers ${DAMO_FALSE_WARNINGS}
     $<$<AND:$<BOOL:${DAMO_WERROR}>,$<BOOL:${DAMO_WARNINGS_ARE_KNOWN}>>:-Werror>)
 endfunction()
 
