@@ -56,11 +56,11 @@ class Accumulators : public testing::OnEachDevice {
   }
 };
 
-struct Moments {
+struct MomentsOfSample {
   double mean = 0, variance = 0, norm = 0, cubes = 0, logarithm = 0;
 };
-Moments moments_of(const Values& x, int ddof) {
-  Moments found;
+MomentsOfSample moments_of(const Values& x, int ddof) {
+  MomentsOfSample found;
   const auto n = static_cast<long double>(x.size());
   long double sum = 0, squares = 0, around = 0, cubes = 0, exponentials = 0;
   for (double value : x) sum += value, squares += static_cast<long double>(value) * value, cubes += std::pow(std::fabs(static_cast<long double>(value)), 3.0L);
@@ -73,7 +73,7 @@ Moments moments_of(const Values& x, int ddof) {
 TEST_P(Accumulators, RoundOnceWhatReductionsOfLongRowsGive) {
   for (const DType dtype : {float16, bfloat16, float32}) {
     const Array x = noise(20000, 40, dtype == float32 ? 0.01 : 2, dtype);
-    const Moments right = moments_of(x.to_doubles(), 1);
+    const MomentsOfSample right = moments_of(x.to_doubles(), 1);
     const std::string what(name(dtype));
     // To the last bit: the sum's error in float64 is far below half a step of the result, which only by chance lies so close to the middle of two.
     expect(x, [](const auto& v) { return var(v, {}, {.ddof = 1, .acc_dtype = float64}); }, dtype, {right.variance}, 0, "var of " + what);
@@ -192,7 +192,7 @@ TEST_P(Accumulators, AreThoseOfGradientsToo) {
       ASSERT_NEAR(found[i], expected, roundings * 0x1p-24 * std::fabs(expected) + 1e-300) << what << " [" << i << "]";
     }
   };
-  const Moments all = moments_of(values, 1);
+  const MomentsOfSample all = moments_of(values, 1);
   expect_near(gradient([](const Variable& v) { return var(v, {}, {.ddof = 1, .acc_dtype = float64}); }), [&](std::size_t i) { return 2 * (values[i] - all.mean) / (static_cast<double>(count) - 1); }, 1.01, "var");
   expect_near(gradient([](const Variable& v) { return stddev(v, {}, {.ddof = 1, .acc_dtype = float64}); }),
               [&](std::size_t i) { return (values[i] - all.mean) / (static_cast<double>(count) - 1) / std::sqrt(all.variance); }, 1.01, "stddev");

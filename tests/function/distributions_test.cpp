@@ -74,31 +74,31 @@ double gamma_cumulative(double alpha, double x) {
   return std::min(1.0, sum * std::exp(alpha * std::log(x) - x - std::lgamma(alpha)));
 }
 
-using Exact = long double;
+using Precise = long double;
 
 /// Box and Muller's transform of two words of that many bits, and what comes first in it.
-Exact exact_exponential(std::uint64_t word, int bits) {
-  const Exact whole = std::exp2(static_cast<Exact>(bits)), u = (static_cast<Exact>(word) + 0.5L) / whole;
-  return u < 0.5L ? -std::log1p(-u) : -std::log((whole - static_cast<Exact>(word) - 0.5L) / whole);
+Precise exact_exponential(std::uint64_t word, int bits) {
+  const Precise whole = std::exp2(static_cast<Precise>(bits)), u = (static_cast<Precise>(word) + 0.5L) / whole;
+  return u < 0.5L ? -std::log1p(-u) : -std::log((whole - static_cast<Precise>(word) - 0.5L) / whole);
 }
-Exact exact_normal(std::uint64_t radius, std::uint64_t turn, int bits, bool odd) {
+Precise exact_normal(std::uint64_t radius, std::uint64_t turn, int bits, bool odd) {
   // The angle's distance from the nearest quarter of a turn, so that what is near 0 is known as well as the rest.
   const std::uint64_t all = bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1, quarter = std::uint64_t{1} << (bits - 2);
   const std::uint64_t nearest = ((turn + quarter / 2) & all) >> (bits - 2), rest = (turn - nearest * quarter) & all;
-  const Exact units = rest >> (bits - 1) ? -static_cast<Exact>((all - rest) + 1) : static_cast<Exact>(rest);
-  const Exact x = 2 * std::numbers::pi_v<Exact> * (units / std::exp2(static_cast<Exact>(bits))), sine = std::sin(x), cosine = std::cos(x);
-  const Exact of_cosine[] = {cosine, -sine, -cosine, sine}, of_sine[] = {sine, cosine, -sine, -cosine};
+  const Precise units = rest >> (bits - 1) ? -static_cast<Precise>((all - rest) + 1) : static_cast<Precise>(rest);
+  const Precise x = 2 * std::numbers::pi_v<Precise> * (units / std::exp2(static_cast<Precise>(bits))), sine = std::sin(x), cosine = std::cos(x);
+  const Precise of_cosine[] = {cosine, -sine, -cosine, sine}, of_sine[] = {sine, cosine, -sine, -cosine};
   return std::sqrt(2 * exact_exponential(radius, bits)) * (odd ? of_sine : of_cosine)[nearest & 3];
 }
 
 /// The greatest error in units in the last place; of numbers near 0 in those of `least`.
 template <class T>
-double ulps(const std::vector<T>& found, const std::vector<Exact>& expected, T least) {
+double ulps(const std::vector<T>& found, const std::vector<Precise>& expected, T least) {
   double worst = 0;
   for (std::size_t i = 0; i < found.size(); ++i) {
     const T size = std::max(std::abs(static_cast<T>(expected[i])), least);
-    const Exact unit = std::nextafter(size, std::numeric_limits<T>::infinity()) - size;
-    worst = std::max(worst, static_cast<double>(std::abs(static_cast<Exact>(found[i]) - expected[i]) / unit));
+    const Precise unit = std::nextafter(size, std::numeric_limits<T>::infinity()) - size;
+    worst = std::max(worst, static_cast<double>(std::abs(static_cast<Precise>(found[i]) - expected[i]) / unit));
   }
   return worst;
 }
@@ -109,7 +109,7 @@ TEST_P(Distributions, TransformWordsToNormalNumbersWithinAFewUlp) {
   const std::vector<std::uint64_t> d = words.bits({1 << 15}, uint64).to_vector<std::uint64_t>();
   const std::vector<float> z = drawn.normal({1 << 16}).to_vector<float>();
   const std::vector<double> wide = drawn.normal({1 << 15}, 0, 1, float64).to_vector<double>();
-  std::vector<Exact> expected, expected_wide;
+  std::vector<Precise> expected, expected_wide;
   for (std::size_t i = 0; i < z.size(); ++i) expected.push_back(exact_normal(w[i & ~1u], w[i | 1u], 32, i & 1));
   for (std::size_t i = 0; i < wide.size(); ++i) expected_wide.push_back(exact_normal(d[i & ~1u], d[i | 1u], 64, i & 1));
   EXPECT_LE(ulps(z, expected, 0x1p-20f), 4);
@@ -122,7 +122,7 @@ TEST_P(Distributions, TransformWordsToExponentialNumbersWithinAFewUlp) {
   const std::vector<std::uint64_t> d = words.bits({1 << 15}, uint64).to_vector<std::uint64_t>();
   const std::vector<float> e = drawn.exponential({1 << 16}).to_vector<float>();
   const std::vector<double> wide = drawn.exponential({1 << 15}, 1, float64).to_vector<double>();
-  std::vector<Exact> expected, expected_wide;
+  std::vector<Precise> expected, expected_wide;
   for (std::uint32_t word : w) expected.push_back(exact_exponential(word, 32));
   for (std::uint64_t word : d) expected_wide.push_back(exact_exponential(word, 64));
   EXPECT_LE(ulps(e, expected, std::numeric_limits<float>::min()), 3);

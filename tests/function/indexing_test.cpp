@@ -36,12 +36,12 @@ class Indexing : public testing::OnEachDevice {
   Options options() const { return {.device = device()}; }
 };
 
-struct Case {
+struct TakeCase {
   Shape shape;
   int axis;
   Shape of_positions;
 };
-const Case kCases[] = {{{7, 5}, 0, {4}}, {{7, 5}, 1, {3, 2}}, {{300, 64}, 0, {1000}}, {{9}, 0, {5000}}, {{3, 70000, 2}, 1, {40}}, {{2, 3, 4}, -1, {}}, {{4, 3}, 0, {0}}, {{5, 1}, 1, {6}}};
+const TakeCase kCases[] = {{{7, 5}, 0, {4}}, {{7, 5}, 1, {3, 2}}, {{300, 64}, 0, {1000}}, {{9}, 0, {5000}}, {{3, 70000, 2}, 1, {40}}, {{2, 3, 4}, -1, {}}, {{4, 3}, 0, {0}}, {{5, 1}, 1, {6}}};
 
 std::int64_t product(const Shape& shape, int first, int end) {
   std::int64_t size = 1;
@@ -50,7 +50,7 @@ std::int64_t product(const Shape& shape, int first, int end) {
 }
 
 TEST_P(Indexing, TakesSlicesAndAddsTheirGradientsBack) {
-  for (const Case& c : kCases) {
+  for (const TakeCase& c : kCases) {
     for (DType dtype : {float32, float64, bfloat16, int8, int32}) {
       const Array x = noise(c.shape, dtype);
       const int axis = normalize_axis("take", c.axis, c.shape.rank());

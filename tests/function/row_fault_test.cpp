@@ -16,7 +16,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr std::int32_t kLeast = std::numeric_limits<std::int32_t>::min();
+constexpr std::int32_t kLeastInt32 = std::numeric_limits<std::int32_t>::min();
 
 class RowFaultOnCpu : public ::testing::Test {
  protected:
@@ -64,7 +64,7 @@ TEST_F(RowFaultOnCpu, ASumOfRowsDividesNothingBehindTheirEnds) {
 }
 
 TEST_F(RowFaultOnCpu, TheLeastIntegerDividedByMinusOneNamesTheRow) {
-  EXPECT_THAT(fault_of(cut_div(), {1, kLeast}, {1, -1}), AllOf(HasSubstr("integer division by zero"), HasSubstr("or of the smallest integer by -1"), HasSubstr(at_line(cut_div()))));
+  EXPECT_THAT(fault_of(cut_div(), {1, kLeastInt32}, {1, -1}), AllOf(HasSubstr("integer division by zero"), HasSubstr("or of the smallest integer by -1"), HasSubstr(at_line(cut_div()))));
 }
 
 TEST_F(RowFaultOnCpu, ARemainderByZeroNamesTheRow) {
@@ -108,8 +108,8 @@ TEST_F(RowFaultOnCpu, AFaultInManyThreadsIsOneError) {
 TEST_F(RowFaultOnCpu, BuiltInDivisionsNeverFault) {
   const Variable a = vector("a", int32), b = vector("b", int32);
   const Function f = function({a, b}, {int_div(a, b), mod(a, b)}, {.device = cpu()});
-  const Results results = f(ints({5, kLeast, kLeast, -7, 0}), ints({0, -1, 0, 2, 0}));
-  EXPECT_THAT(results[0].to_vector<std::int32_t>(), ElementsAre(0, kLeast, 0, -4, 0));
+  const Results results = f(ints({5, kLeastInt32, kLeastInt32, -7, 0}), ints({0, -1, 0, 2, 0}));
+  EXPECT_THAT(results[0].to_vector<std::int32_t>(), ElementsAre(0, kLeastInt32, 0, -4, 0));
   EXPECT_THAT(results[1].to_vector<std::int32_t>(), ElementsAre(0, 0, 0, 1, 0));
 }
 

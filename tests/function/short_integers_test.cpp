@@ -16,7 +16,7 @@
 namespace damo {
 namespace {
 
-using Graph = std::function<std::vector<Variable>(const Variable& x, const Variable& row, const Variable& column)>;
+using GraphOfIntegers = std::function<std::vector<Variable>(const Variable& x, const Variable& row, const Variable& column)>;
 
 /// How many integers' digits the layouts of a function's kernels tell: "integers of 31 31 digits".
 bool knows_digits(const Function& f) { return f.explain().find(", integers of ") != std::string::npos; }
@@ -78,7 +78,7 @@ class ShortIntegersOnEachDevice : public testing::NoiseOnEachDevice {
                                                                                    : uint32; }
 
   /// The graph on places, which the kernels count, and on arrays that have them. Of integers, and floats that are no sums, not a bit differs.
-  void compare(const std::string& name, const Array& x, const Graph& graph, bool expects_digits = true, double error = 0) {
+  void compare(const std::string& name, const Array& x, const GraphOfIntegers& graph, bool expects_digits = true, double error = 0) {
     SCOPED_TRACE(name);
     const int last = x.rank() - 1;
     const Variable given = input({x.dtype(), x.shape()}, "x"), rows = input({int64, x.shape()}, "rows"), columns = input({int64, x.shape()}, "columns");
