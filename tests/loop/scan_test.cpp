@@ -1,6 +1,8 @@
 // Loops against the same loops in plain C++ and float64.
 #include <cmath>
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <random>
 
@@ -143,16 +145,26 @@ TEST_P(Scan, GivesSeveralOutputsOfWhichSomeAreNotReadAgain) {
   expect_near(third, bs);
 }
 
+TEST_P(Scan, AsManyStepsAsThereAreNumbersEndByTheirConditionOrAreRefused) {
+  const std::int64_t greatest = std::numeric_limits<std::int64_t>::max();
+  const Variable steps = scalar("steps", int64), x = scalar("x", float64);
+  const Array one = doubles({1}, {}, device()), most = Array::from(std::vector{greatest}, Shape(), device());
+  const auto twice = [](const Variable& a) { return 2.0 * a; };
+  EXPECT_EQ(Array(function({x}, {while_loop({x}, [](const Variable& a) { return a < 100.0; }, twice, greatest)[0]}, on())(one)).to_doubles(), std::vector{128.0});
+  EXPECT_THAT(error_of<ShapeError>([&] { function({x, steps}, {scan({.initial = {x}, .steps = steps}, twice)}, on())(one, most); }), HasSubstr("more than 2^63 bytes"));
+  EXPECT_THAT(error_of<ShapeError>([&] { function({x}, {scan({.initial = {x}, .steps = greatest}, twice)}, on())(one); }), HasSubstr("more than any memory holds"));
+}
+
 TEST_P(Scan, MakesAsManyStepsAsAVariableSays) {
-  const Variable steps = scalar("steps", int32), h0 = vector("h0", float64);
+  const Variable steps = scalar("steps", int64), h0 = vector("h0", float64);
   const ScanOutputs made = scan({.initial = {h0}, .steps = steps}, [](const Variable& h) { return 2.0 * h; });
   const Function f = function({steps, h0}, {made, subtensor(made[0], {-1})}, on());
-  const auto run = [&](std::int32_t count) { return f.call<2>(Array::from(std::vector<std::int32_t>{count}, Shape(), device()), doubles({1, 3}, {2}, device())); };
+  const auto run = [&](std::int64_t count) { return f.call<2>(Array::from(std::vector{count}, Shape(), device()), doubles({1, 3}, {2}, device())); };
   expect_near(run(3)[0], {2, 6, 4, 12, 8, 24});
   expect_near(run(5)[1], {32, 96});
   EXPECT_THAT(error_of<ShapeError>([&] { run(-2); }), HasSubstr("scan: the number of steps is -2"));
   EXPECT_THAT(error_of<ShapeError>([&] { run(0); }), HasSubstr("position -1 is not on axis 0, whose extent is 0"));
-  EXPECT_EQ(Array(function({steps, h0}, {made}, on())(Array::from(std::vector<std::int32_t>{0}, Shape(), device()), doubles({1, 3}, {2}, device()))).shape(), (Shape{0, 2}));
+  EXPECT_EQ(Array(function({steps, h0}, {made}, on())(Array::from(std::vector<std::int64_t>{0}, Shape(), device()), doubles({1, 3}, {2}, device()))).shape(), (Shape{0, 2}));
 }
 
 TEST_P(Scan, OfNoRowsGivesNoRows) {
