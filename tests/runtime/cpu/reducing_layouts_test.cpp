@@ -10,8 +10,6 @@
 namespace damo {
 namespace {
 
-using namespace damo::testing;
-
 TEST(CpuReducingLayouts, AKernelAPassWhereRowsAreFewOrColumnsAreNotHeldAndAreStored) {
   const auto is_split = [](const KernelSpec& spec, const Shape& shape, std::uint32_t mask) {
     const Shape made = mask == 1 ? Shape{1, shape[1]} : Shape{shape[0], 1};
