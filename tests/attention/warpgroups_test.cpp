@@ -1,6 +1,7 @@
 // Attention by products of warpgroups against the same walk by products of warps: the same bits.
 #include "ops/attention/attention_warpgroups.hpp"
 
+#include <cmath>
 #include <cstdint>
 #include <ostream>
 #include <string>

@@ -150,7 +150,9 @@ TEST_P(Scan, AsManyStepsAsThereAreNumbersEndByTheirConditionOrAreRefused) {
   const Variable steps = scalar("steps", int64), x = scalar("x", float64);
   const Array one = doubles({1}, {}, device()), most = Array::from(std::vector{greatest}, Shape(), device());
   const auto twice = [](const Variable& a) { return 2.0 * a; };
-  EXPECT_EQ(Array(function({x}, {while_loop({x}, [](const Variable& a) { return a < 100.0; }, twice, greatest)[0]}, on())(one)).to_doubles(), std::vector{128.0});
+  const auto is_small = [](const Variable& a) { return a < 100.0; };
+  const Variable reached = while_loop({x}, is_small, twice, greatest)[0];
+  EXPECT_EQ(Array(function({x}, {reached}, on())(one)).to_doubles(), std::vector{128.0});
   EXPECT_THAT(error_of<ShapeError>([&] { function({x, steps}, {scan({.initial = {x}, .steps = steps}, twice)}, on())(one, most); }), HasSubstr("more than 2^63 bytes"));
   EXPECT_THAT(error_of<ShapeError>([&] { function({x}, {scan({.initial = {x}, .steps = greatest}, twice)}, on())(one); }), HasSubstr("more than any memory holds"));
 }

@@ -12,7 +12,7 @@
 namespace damo {
 
 /// As many steps stand for any greater number: no array has so many rows and no loop comes to its end, while positions, offsets and rows stay far from the ends of 64 bits.
-inline constexpr std::int64_t kMostSteps = std::int64_t{1} << 60;
+inline constexpr std::int64_t kMostLoopSteps = std::int64_t{1} << 60;
 
 /// Row p + offset is read, of an input with count + extra rows.
 struct LoopSequence {

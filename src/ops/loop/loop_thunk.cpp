@@ -134,7 +134,7 @@ class LoopThunk {
 
   std::int64_t count_of(std::span<const Shape> shapes) const {
     if (!plan_.has_count_input) return op_->count(shapes);
-    const std::int64_t count = std::min(inputs_[0]->array().item().as_int(), kMostSteps);
+    const std::int64_t count = std::min(inputs_[0]->array().item().as_int(), kMostLoopSteps);
     if (count < 0) throw ShapeError(op_->name() + ": the number of steps is " + std::to_string(count), "give 0 or more");
     op_->require_rows(shapes, count);
     return count;

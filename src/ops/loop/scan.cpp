@@ -87,10 +87,10 @@ class Builder {
     }
     const Variable& steps = arguments_.steps->variable();
     if (!steps) {
-      plan_.count = std::min(arguments_.steps->number(), kMostSteps);
+      plan_.count = std::min(arguments_.steps->number(), kMostLoopSteps);
       if (plan_.count < 0) refuse<OptionError>(name_ + ": the number of steps is " + std::to_string(plan_.count), "give 0 or more", where_);
     } else if (const ConstantPtr& constant = steps.constant(); constant && constant->is_scalar() && is_integer(steps.dtype())) {
-      plan_.count = std::min(constant->scalar().as_int(), kMostSteps);
+      plan_.count = std::min(constant->scalar().as_int(), kMostLoopSteps);
       if (plan_.count < 0) refuse<OptionError>(name_ + ": the number of steps is " + std::to_string(plan_.count), "give 0 or more", where_);
     } else {
       if (!is_integer(steps.dtype())) refuse<TypeError>(name_ + ": the number of steps is no integer", "cast it to int64", where_, steps);

@@ -7,6 +7,7 @@
 
 #include "runtime/cuda/reducing_schedule.hpp"
 #include "runtime/cuda/row_alternatives.hpp"
+#include "runtime/cuda/staying_rows.hpp"
 #include "runtime/cuda/text_as_cuda_c.hpp"
 #include "runtime/kernel/reducing_specs.hpp"
 
