@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <damo/kernel_op.hpp>
 #include <damo/ops/reduce.hpp>
 #include <damo/ops/scan.hpp>
 #include <damo/ops/shape.hpp>
