@@ -30,9 +30,11 @@ class RandomGraphOnEachDevice : public OnEachDevice {};
 TEST_P(RandomGraphOnEachDevice, GivesWhatTheReferenceGives) {
   const auto start = std::chrono::steady_clock::now();
   const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  // On an emulated GPU a graph takes seconds; elsewhere some graphs are looked at however little time a loaded machine gives.
+  const std::uint64_t least = device().properties().description == "emulated" ? 0 : 21;
   Tally tally;
   std::uint64_t seed = 0;
-  for (; elapsed() < seconds_allowed() && !HasFailure(); ++seed) {
+  for (; (elapsed() < seconds_allowed() || seed < least) && !HasFailure(); ++seed) {
     std::string program, wrong = check_graph(random_graph(seed), device(), tally);
     if (!wrong.empty()) {
       const GraphSpec smallest = shrunk(random_graph(seed), [&](const GraphSpec& graph) { return !check_graph(graph, device(), tally).empty(); });
@@ -44,8 +46,7 @@ TEST_P(RandomGraphOnEachDevice, GivesWhatTheReferenceGives) {
   }
   RecordProperty("graphs", static_cast<int>(seed));
   std::printf("[ figure ] %d graphs\n", static_cast<int>(seed));
-  if (device().properties().description == "emulated" && seed <= 20) return;  // where a graph takes seconds, too few to say more of
-  EXPECT_GT(seed, 20u);
+  if (seed <= 20) return;  // too few to say more of
   EXPECT_GT(tally.known_results, tally.results * 3 / 4) << "the reference should know most of most results";
   EXPECT_GT(tally.fused, tally.graphs / 4);
   EXPECT_LT(tally.no_graphs, tally.graphs / 8);
