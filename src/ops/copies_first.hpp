@@ -12,7 +12,7 @@
 //     4.9; along 2,048 7.4, 3.8, across 29.8, 3.9. With fewer lines the copy gains nothing.
 // The figures are of a program that was not kept; damo-bench --compositions has transpose_softmax (docs/performance.md).
 //
-// Rows that take a kernel a pass (Dialect::prefers_passes), or that are split at joins across rows, are read where they lie. Tests: tests/function/copies_first_test.cpp.
+// Rows that take a kernel a pass (Dialect::prefers_passes), or that are split at joins across rows, are read where they lie; where prefix joins alone are split off all parts read the copies. Tests: tests/function/copies_first_test.cpp.
 #pragma once
 #include <span>
 #include <vector>

@@ -38,14 +38,14 @@ struct Part {
 /// Kernels that do the node's work one after another, and the values between them.
 struct Plan {
   std::vector<Part> parts;
-  std::vector<TensorType> between;
+  std::vector<PassSpecs::Between> between;
 };
 
 /// A spec that says what the node computes, its kernel, and the kernels that it may be split into.
 struct FormOfSpec {
   SpecKernel* kernel = nullptr;     // null: there is no such spec
   std::span<const Scalar> numbers;  // in the place of those of the kernel's spec; empty: those
-  Plan passes, across;              // empty until they are needed
+  Plan passes, apart;               // empty until they are needed
 };
 
 class KernelThunk {
@@ -97,7 +97,7 @@ class KernelThunk {
   };
   struct Bound {
     std::vector<Launch> launches;
-    std::vector<std::size_t> between;  ///< offsets of the values between the kernels, of which there is one a row or less, and of copies, in memory that is theirs during a call
+    std::vector<std::size_t> between;  ///< offsets of the values between the kernels, and of copies, in memory that is theirs during a call
     std::size_t between_bytes = 0;
     bool copies_takes = false;         ///< what is taken is copied first
 
@@ -107,10 +107,15 @@ class KernelThunk {
     }
   };
 
-  /// Whether the joins across rows are a kernel of their own. Without rows there are results all the same.
-  bool parts_across(const FormOfSpec& form, const Geometry& geometry) const {
-    if (!form.kernel->spec().joins_across()) return false;
-    return geometry.count == 0 || geometry.reduced.count == 0 || !kernel_.backend().dialect().joins_across(form.kernel->spec_for(geometry, form.numbers), geometry, processors_of(kernel_.backend().limits()));
+  /// Whether the joins across rows, or the prefix joins, are a kernel of their own. Without rows, or elements of them, there are results all the same.
+  bool comes_apart(const FormOfSpec& form, const Geometry& geometry) const {
+    const KernelSpec& spec = form.kernel->spec();
+    if (!spec.joins_across() && !spec.scans_beside_rows()) return false;
+    if (geometry.count == 0 || geometry.reduced.count == 0) return true;
+    const Dialect& dialect = kernel_.backend().dialect();
+    const KernelSpec& short_spec = form.kernel->spec_for(geometry, form.numbers);
+    const Processors processors = processors_of(kernel_.backend().limits());
+    return spec.joins_across() ? !dialect.joins_across(short_spec, geometry, processors) : !dialect.scans_rows(short_spec, geometry, processors);
   }
 
   static std::vector<const Cell*> all_of(const std::vector<Cell*>& cells, const std::vector<Cell*>& positions) {
@@ -269,19 +274,26 @@ class KernelThunk {
     const Processors processors = processors_of(kernel_.backend().limits());
     FormOfSpec& form = form_for(geometry, processors);
     const KernelSpec& spec = form.kernel->spec();
-    const bool in_passes = spec.reduces() && dialect.prefers_passes(spec, geometry, processors), apart = !in_passes && parts_across(form, geometry);
+    const bool in_passes = spec.reduces() && dialect.prefers_passes(spec, geometry, processors), apart = !in_passes && comes_apart(form, geometry);
     if (!geometry.taken.empty() && geometry.count > 0) {
       follows = !in_passes && !apart && follows_positions(spec, form.kernel->layout_of(geometry, in_place_), geometry);
       if (!follows) return {};
     }
     Bound bound;
     bound.copies_takes = copies_takes && !positions_.empty();
-    if (in_passes) return bind(std::move(bound), space, lying, plan(form, form.passes, split_passes, space.rank()), want);
-    if (apart) return bind(std::move(bound), space, lying, plan(form, form.across, split_across, space.rank()), want);
     std::vector<int> parameters(cells_.size());
     for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i] = static_cast<int>(i);
+    const bool leaves = dialect.leaves_elements();
+    const auto by_pass = [&](const KernelSpec& own, std::uint32_t rows) { return split_passes(own, rows, leaves); };
+    const auto at_prefixes = [&](const KernelSpec& own, std::uint32_t rows) { return split_prefixes(own, rows, leaves); };
+    if (in_passes) return bind(std::move(bound), space, lying, parameters, plan(form, form.passes, by_pass, space.rank()), want);
+    if (apart && spec.joins_across()) return bind(std::move(bound), space, lying, parameters, plan(form, form.apart, split_across, space.rank()), want);
     bool is_whole = true;
     for (int input : copied) is_whole &= bind_copy(bound, parameters, lying[static_cast<std::size_t>(input)], arrays[static_cast<std::size_t>(input)], input, want);
+    if (apart) {
+      std::optional<Bound> parts = bind(std::move(bound), space, arrays, parameters, plan(form, form.apart, at_prefixes, space.rank()), want);
+      return is_whole ? std::move(parts) : std::nullopt;
+    }
     bound.launches.push_back({BoundKernel(*form.kernel, form.numbers), std::move(parameters)});
     Launch& last = bound.launches.back();
     is_whole &= last.kernel.bind(space, arrays, in_place_, reduced_axes_, want);
@@ -304,20 +316,24 @@ class KernelThunk {
     return bound.launches.back().kernel.bind(*copy.shape, both, false, 0, want);
   }
 
-  /// All parts go over the whole's space.
-  std::optional<Bound> bind(Bound bound, const Shape& space, const std::vector<ArrayLayout>& lying, const Plan& plan, const WantKernel* want) const {
+  /// All parts go over the whole's space. cells: what stands for each cell, which lies as `lying` says: itself, or a copy.
+  std::optional<Bound> bind(Bound bound, const Shape& space, const std::vector<ArrayLayout>& lying, const std::vector<int>& cells, const Plan& plan, const WantKernel* want) const {
     bool is_whole = true;
+    const std::size_t copies = bound.between.size();
     const Shape row = reduced_shape(space, reduced_axes_, true);
-    const Strides row_strides = contiguous_strides(row);
-    for (const TensorType& type : plan.between) bound.add_between(row.size(), itemsize(type.dtype));
+    const Strides row_strides = contiguous_strides(row), space_strides = contiguous_strides(space);
+    for (const PassSpecs::Between& each : plan.between) bound.add_between(each.is_element ? space.size() : row.size(), itemsize(each.dtype));
     for (const Part& part : plan.parts) {
       std::vector<ArrayLayout> arrays;
+      std::vector<int> parameters;
       for (int parameter : part.parameters) {
         const auto from = static_cast<std::size_t>(parameter);
+        parameters.push_back(from < cells_.size() ? cells[from] : static_cast<int>(from + copies));
         if (from < cells_.size()) arrays.push_back(lying[from]);
+        else if (plan.between[from - cells_.size()].is_element) arrays.push_back({&space, &space_strides});
         else arrays.push_back({&row, &row_strides});
       }
-      bound.launches.push_back({BoundKernel(*part.kernel), part.parameters});
+      bound.launches.push_back({BoundKernel(*part.kernel), std::move(parameters)});
       is_whole &= bound.launches.back().kernel.bind(space, arrays, false, part.across ? across_axes() : part.reduced_axes, want);
       bound.launches.back().kernel.set_flag(flag_);
       set_sizes(bound.launches.back());
@@ -342,7 +358,8 @@ class KernelThunk {
     return joins ? joined_ : given_;
   }
 
-  const Plan& plan(const FormOfSpec& form, Plan& plan, PassSpecs (*split)(const KernelSpec&, std::uint32_t), int rank) const {
+  template <class Split>
+  const Plan& plan(const FormOfSpec& form, Plan& plan, const Split& split, int rank) const {
     if (!plan.parts.empty()) return plan;
     KernelSpec own = form.kernel->spec();
     if (!form.numbers.empty()) own.numbers.assign(form.numbers.begin(), form.numbers.end());
@@ -355,7 +372,7 @@ class KernelThunk {
       }
       plan.parts.push_back({std::make_shared<SpecKernel>(std::move(part.spec), kernel_.backend(), kernel_.contracts()), std::move(parameters), axes, part.across});
     }
-    for (DType dtype : specs.between) plan.between.push_back({dtype, {}});
+    plan.between = std::move(specs.between);
     return plan;
   }
 

@@ -63,7 +63,7 @@ class CopiesFirstOnEachDevice : public testing::NoiseOnEachDevice {
 };
 
 std::vector<Variable> results(const Variable& x, const Variable& y) {
-  return {softmax(x + y, 1), sum(x * y, 0), max(x, 1), cumsum(x, 1), x - mean(x, 0), sum(astype(x, float32) * astype(y, float32), 1)};
+  return {softmax(x + y, 1), sum(x * y, 0), max(x, 1), cumsum(x, 1), cumsum(softmax(x, 1), 1), x - mean(x, 0), sum(astype(x, float32) * astype(y, float32), 1)};
 }
 
 TEST_P(CopiesFirstOnEachDevice, GivesWhatArraysInCOrderGive) {

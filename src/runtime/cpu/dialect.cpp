@@ -197,7 +197,7 @@ class CpuDialect final : public Dialect {
   /// stored element by element there is nothing to keep.
   bool prefers_passes(const KernelSpec& spec, const Geometry& geometry, const Processors&) const override {
     const std::int64_t rows = geometry.count, length = geometry.reduced.count;
-    if (spec.scans() || rows * length < kLongRow || joins_in_one_pass(spec)) return false;
+    if (spec.scans_alone() || rows * length < kLongRow || joins_in_one_pass(spec)) return false;
     if (rows < kManyTasks) return true;
     Layout layout = classify_reducing(geometry);
     if (layout.form != Form::kColumns) return false;
@@ -210,6 +210,8 @@ class CpuDialect final : public Dialect {
   bool joins_across(const KernelSpec& spec, const Geometry& geometry, const Processors&) const override {
     return classify_reducing(geometry).form == Form::kRows && geometry.reduced.count * static_cast<std::int64_t>(across_bytes(spec)) <= kBytesHeld;
   }
+
+  bool leaves_elements() const override { return true; }
 
   bool copies_first() const override { return true; }
 

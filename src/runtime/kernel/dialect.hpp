@@ -67,6 +67,10 @@ class Dialect {
   virtual bool prefers_one_reading(const KernelSpec& /*spec*/, const KernelSpec& /*form*/, const Geometry&, const Processors&) const { return false; }
   /// Whether one kernel both goes through the rows and joins across them; else split_across.
   virtual bool joins_across(const KernelSpec&, const Geometry&, const Processors&) const { return false; }
+  /// Whether one kernel both joins rows and makes their prefix joins; else split_prefixes.
+  virtual bool scans_rows(const KernelSpec&, const Geometry&, const Processors&) const { return false; }
+  /// Whether what prefix joins are made of, of elements that follow from joins of rows, is better left in memory by the kernel before theirs than made again.
+  virtual bool leaves_elements() const { return false; }
   /// Whether inputs of kernels that reduce are copied first where they lie across the other arrays (ops/copies_first.hpp), as nothing turns them around within such a kernel.
   virtual bool copies_first() const { return false; }
   /// extern "C" kernels of these names (entry_names), each taking one struct (ArgumentBlock) by value.

@@ -4,11 +4,6 @@
 #include <set>
 
 namespace damo {
-namespace {
-
-constexpr int kDear = 8;  // instructions from which keeping a value is better than making it again
-
-}  // namespace
 
 Passes::Passes(const KernelSpec& spec, const MayKeep& may_keep) : spec_(spec) {
   for (int i = 0; i < spec.first_step(); ++i) {

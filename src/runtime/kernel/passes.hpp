@@ -10,6 +10,8 @@
 
 namespace damo {
 
+inline constexpr int kDear = 8;  ///< instructions from which an element's value is better kept than made again
+
 class Passes {
  public:
   /// Asked, for each element's value that is dear and wanted again, whether the target keeps it. Pass::stores are known.

@@ -6,7 +6,8 @@
 // of the space, or a row's, there for each point of the kept axes: what joins gave, and what follows from that alone.
 // Steps mix freely: softmax is x, max = join(x), e = exp(x - max), sum = join(e), e / sum. Passes (passes.hpp) says how
 // often a row is gone through. A prefix join gives each element what joins those of its row up to it, or before it; a spec with one is a scan:
-// it reduces one axis, all its joins are prefix joins in one direction, and none follows from another. A join across rows joins what the
+// it reduces one axis, and all its prefix joins have one direction. What follows from a prefix is joined no further, neither by a prefix nor for the row; what a row's joins give may be joined so: cumsum(softmax(x)).
+// No spec has both prefix joins and joins across rows. A join across rows joins what the
 // rows have at one place of the reduced axes: as the gradient by a weight that multiplies each row. No step follows from it: it is stored. The steps of an
 // elementwise spec may be gone through in turns (SerialLoop). An override replaces the printed text for one dialect, for kernels tuned by hand.
 #pragma once
@@ -232,6 +233,12 @@ struct KernelSpec {
   bool scans() const {
     return std::any_of(steps.begin(), steps.end(), [](const Step& step) { return step.join && step.join->prefix != Prefix::kNone; });
   }
+  /// Whether it has prefix joins beside joins of rows, which a kernel of prefix joins does not make (split_passes.hpp).
+  bool scans_beside_rows() const {
+    return scans() && std::any_of(steps.begin(), steps.end(), [](const Step& step) { return step.join && step.join->prefix == Prefix::kNone; });
+  }
+  /// Whether it has prefix joins and no others.
+  bool scans_alone() const { return scans() && !scans_beside_rows(); }
   bool is_backward() const {
     return std::any_of(steps.begin(), steps.end(), [](const Step& step) { return step.join && step.join->backward; });
   }

@@ -1,5 +1,6 @@
 #include "runtime/kernel/split_passes.hpp"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
@@ -37,11 +38,12 @@ class PartBuilder {
       if (value >= whole_.input_count() && !is_made(value)) return;
       number_.emplace(value, spec.input_count());
       const bool is_input = value < whole_.input_count();
-      spec.inputs.push_back(is_input ? whole_.inputs[static_cast<std::size_t>(value)] : held(whole_.step_of(value).result));
+      spec.inputs.push_back(is_input ? whole_.inputs[static_cast<std::size_t>(value)] : is_left_element(passes, value) ? whole_.step_of(value).result
+                                                                                                                       : held(whole_.step_of(value).result));
       spec.values.push_back(is_input && whole_.is_value(value));
       spec.rows.push_back(!part_.across && !passes.is_element(value));  // across rows a row's value is an element
       spec.ordinals.push_back(is_input && whole_.is_ordinals(value) ? whole_.ordinals[static_cast<std::size_t>(value)] : std::nullopt);
-      part_.parameters.push_back(is_input ? value : whole_.parameter_count() + between_.at(value));
+      part_.parameters.push_back(is_input ? value : between_.at(value));
     });
     if (part_.across) add_places(wanted);
     const int first_constant = whole_.input_count() + static_cast<int>(whole_.numbers.size());
@@ -81,6 +83,7 @@ class PartBuilder {
     bool guarded;
   };
   bool is_made(int value) const { return between_.contains(value); }
+  bool is_left_element(const Passes& passes, int value) const { return value >= whole_.first_step() && passes.is_element(value) && !whole_.is_across(value); }
 
   /// What counts the elements of the whole's rows, where the part's own rows are others.
   void add_places(const std::vector<bool>& wanted) {
@@ -101,19 +104,18 @@ class PartBuilder {
   }
 
   const KernelSpec& whole_;
-  const std::map<int, int>& between_;
+  const std::map<int, int>& between_;  // values in memory, and which parameter each is
   std::uint32_t row_axes_;
   std::vector<Target> targets_;
   std::map<int, int> number_;
   PassSpec part_;
 };
 
-/// Values of rows that elements which are joined across rows follow from.
-std::vector<int> read_across(const KernelSpec& spec, const Passes& passes) {
-  std::vector<bool> wanted(static_cast<std::size_t>(spec.first_step()) + spec.steps.size(), false);
+/// Values of rows from which the wanted elements follow.
+std::vector<int> rows_read_by(const KernelSpec& spec, const Passes& passes, std::vector<bool> wanted, const std::vector<int>& in_memory = {}) {
   std::vector<int> rows;
   for (int value = static_cast<int>(wanted.size()) - 1; value >= spec.first_step(); --value) {
-    if (!wanted[static_cast<std::size_t>(value)] && !spec.is_across(value)) continue;
+    if (!wanted[static_cast<std::size_t>(value)] || std::find(in_memory.begin(), in_memory.end(), value) != in_memory.end()) continue;
     if (!spec.is_across(value) && !passes.is_element(value)) {
       rows.push_back(value);
       continue;
@@ -121,6 +123,64 @@ std::vector<int> read_across(const KernelSpec& spec, const Passes& passes) {
     for (int input : spec.step_of(value).inputs) wanted[static_cast<std::size_t>(input)] = true;
   }
   return rows;
+}
+
+std::vector<bool> no_values(const KernelSpec& spec) { return std::vector<bool>(static_cast<std::size_t>(spec.first_step()) + spec.steps.size(), false); }
+
+/// Likewise from which what is joined across rows follows.
+std::vector<int> read_across(const KernelSpec& spec, const Passes& passes) {
+  std::vector<bool> joined = no_values(spec);
+  for (std::size_t value = static_cast<std::size_t>(spec.first_step()); value < joined.size(); ++value) joined[value] = spec.is_across(static_cast<int>(value));
+  return rows_read_by(spec, passes, std::move(joined));
+}
+
+/// Which values follow from prefix joins.
+std::vector<bool> values_behind_prefixes(const KernelSpec& spec) {
+  std::vector<bool> behind = no_values(spec);
+  for (std::size_t value = static_cast<std::size_t>(spec.first_step()); value < behind.size(); ++value) {
+    const Step& step = spec.step_of(static_cast<int>(value));
+    behind[value] = (step.join && step.join->prefix != Prefix::kNone) || std::any_of(step.inputs.begin(), step.inputs.end(), [&](int input) { return behind[static_cast<std::size_t>(input)]; });
+  }
+  return behind;
+}
+
+/// Which values joins of rows, and outputs that follow from no prefix, are made of.
+std::vector<bool> read_before_prefixes(const KernelSpec& spec, const std::vector<bool>& behind) {
+  std::vector<bool> wanted = no_values(spec);
+  for (int store : spec.stores) wanted[static_cast<std::size_t>(store)] = !behind[static_cast<std::size_t>(store)];
+  for (int value = static_cast<int>(wanted.size()) - 1; value >= spec.first_step(); --value) {
+    const auto at = static_cast<std::size_t>(value);
+    if (behind[at] || (!wanted[at] && !spec.step_of(value).join)) continue;
+    for (int input : spec.step_of(value).inputs) wanted[static_cast<std::size_t>(input)] = true;
+  }
+  return wanted;
+}
+
+/// Instructions that make an element of arrays, no more than kDear.
+int cost_of_element(const KernelSpec& spec, const Passes& passes, int value) {
+  if (value < spec.first_step() || !passes.is_element(value)) return 0;
+  int cost = spec.step_of(value).cost;
+  for (int input : spec.step_of(value).inputs) {
+    if (cost < kDear) cost += cost_of_element(spec, passes, input);
+  }
+  return std::min(cost, kDear);
+}
+
+/// Elements that follow from no prefix and that a prefix join, or what follows from one, reads: those that follow from joins of rows, and dear ones that these are made of too.
+std::vector<int> elements_before_prefixes(const KernelSpec& spec, const Passes& passes, const std::vector<bool>& behind) {
+  std::vector<int> elements;
+  const std::vector<bool> made = read_before_prefixes(spec, behind);
+  for (int value = spec.first_step(); value < static_cast<int>(behind.size()); ++value) {
+    if (behind[static_cast<std::size_t>(value)] || !passes.is_element(value) || spec.step_of(value).is_place) continue;
+    if (passes.known(value) == 0 && !(made[static_cast<std::size_t>(value)] && cost_of_element(spec, passes, value) >= kDear)) continue;
+    for (int reader = value + 1; reader < static_cast<int>(behind.size()); ++reader) {
+      const std::vector<int>& inputs = spec.step_of(reader).inputs;
+      if (!behind[static_cast<std::size_t>(reader)] || std::find(inputs.begin(), inputs.end(), value) == inputs.end()) continue;
+      elements.push_back(value);
+      break;
+    }
+  }
+  return elements;
 }
 
 /// Values of rows, ready behind a pass, that later passes read: what follows from them for the row alone is made once, where they are.
@@ -141,24 +201,50 @@ std::vector<int> read_later(const KernelSpec& spec, const Passes& passes) {
 /// The parts as they are made, and what lies in memory between them.
 class Splitter {
  public:
-  Splitter(const KernelSpec& spec, std::uint32_t row_axes) : spec_(spec), row_axes_(row_axes), passes_(spec, [](int, const Passes&) { return false; }) {}
+  Splitter(const KernelSpec& spec, std::uint32_t row_axes, bool leaves) : spec_(spec), row_axes_(row_axes), passes_(spec, [](int, const Passes&) { return false; }), behind_prefixes_(values_behind_prefixes(spec)) {
+    if (leaves) left_ = elements_before_prefixes(spec, passes_, behind_prefixes_);
+  }
   const Passes& passes() const { return passes_; }
   PartBuilder part(bool across = false) const { return PartBuilder(spec_, between_, row_axes_, across); }
-  /// A value of rows that later parts read.
+  /// A value of rows that later parts read, or elements.
   void leave(PartBuilder& part, int value) {
-    if (!made_.emplace(value, static_cast<int>(split_.between.size())).second) return;
-    const DType dtype = held(spec_.step_of(value).result);
-    part.store(value, dtype, spec_.parameter_count() + static_cast<int>(split_.between.size()));
-    split_.between.push_back(dtype);
+    const bool is_element = passes_.is_element(value);
+    const DType result = spec_.step_of(value).result, dtype = is_element ? result : held(result);
+    for (std::size_t output = 0; output < spec_.stores.size() && is_element; ++output) {
+      if (spec_.stores[output] != value || spec_.outputs[output] != result) continue;
+      made_.emplace(value, spec_.input_count() + static_cast<int>(output));  // it is stored anyway
+      return;
+    }
+    const int parameter = spec_.parameter_count() + static_cast<int>(split_.between.size());
+    if (!made_.emplace(value, parameter).second) return;
+    part.store(value, dtype, parameter);
+    split_.between.push_back({dtype, is_element});
   }
+  /// Elements that the part of prefix joins finds in memory.
+  const std::vector<int>& left() const { return left_; }
   void store(PartBuilder& part, int output) const { part.store(spec_.stores[static_cast<std::size_t>(output)], spec_.outputs[static_cast<std::size_t>(output)], spec_.input_count() + output, spec_.is_guarded(output)); }
   void end(PartBuilder& part, const std::string& name) {
     if (!part.is_empty()) split_.parts.push_back(part.build(passes_, spec_.name + name));
     between_.insert(made_.begin(), made_.end());
     made_.clear();
   }
-  /// With the part that joins across rows.
+  /// Whether the output is the part's of prefix joins, which comes when all values of rows are there.
+  bool is_behind_prefixes(int output) const { return behind_prefixes_[static_cast<std::size_t>(spec_.stores[static_cast<std::size_t>(output)])]; }
+  /// Values of rows that this part reads.
+  std::vector<int> read_by_prefixes() const {
+    std::vector<bool> stored = no_values(spec_);
+    for (int output = 0; output < static_cast<int>(spec_.stores.size()); ++output) {
+      if (is_behind_prefixes(output)) stored[static_cast<std::size_t>(spec_.stores[static_cast<std::size_t>(output)])] = true;
+    }
+    return rows_read_by(spec_, passes_, std::move(stored), left_);
+  }
+  /// With the parts of prefix joins and of joins across rows.
   PassSpecs all() {
+    PartBuilder prefixes = part();
+    for (int output = 0; output < static_cast<int>(spec_.stores.size()); ++output) {
+      if (is_behind_prefixes(output)) store(prefixes, output);
+    }
+    end(prefixes, "_prefixes");
     PartBuilder last = part(true);
     for (int output : passes_.across_stores()) store(last, output);
     end(last, "_across");
@@ -169,14 +255,16 @@ class Splitter {
   const KernelSpec& spec_;
   std::uint32_t row_axes_;
   const Passes passes_;
+  const std::vector<bool> behind_prefixes_;  // by value
+  std::vector<int> left_;
   std::map<int, int> between_, made_;  // values in memory: of earlier parts, of the one at hand
   PassSpecs split_;
 };
 
 }  // namespace
 
-PassSpecs split_passes(const KernelSpec& spec, std::uint32_t row_axes) {
-  Splitter split(spec, row_axes);
+PassSpecs split_passes(const KernelSpec& spec, std::uint32_t row_axes, bool leaves) {
+  Splitter split(spec, row_axes, leaves);
   const Passes& passes = split.passes();
   const std::vector<int> across = read_across(spec, passes), later = read_later(spec, passes);
   for (std::size_t pass = 0; pass < passes.all().size(); ++pass) {
@@ -187,7 +275,12 @@ PassSpecs split_passes(const KernelSpec& spec, std::uint32_t row_axes) {
         if (ends_here(value)) split.leave(part, value);
       }
     }
-    for (int output : passes.all()[pass].stores) split.store(part, output);
+    for (int value : split.left()) {
+      if (passes.known(value) == static_cast<int>(pass)) split.leave(part, value);
+    }
+    for (int output : passes.all()[pass].stores) {
+      if (!split.is_behind_prefixes(output)) split.store(part, output);
+    }
     for (int output : passes.row_stores()) {
       if (ends_here(spec.stores[static_cast<std::size_t>(output)])) split.store(part, output);
     }
@@ -196,16 +289,33 @@ PassSpecs split_passes(const KernelSpec& spec, std::uint32_t row_axes) {
   return split.all();
 }
 
-PassSpecs split_across(const KernelSpec& spec, std::uint32_t row_axes) {
-  Splitter split(spec, row_axes);
+namespace {
+
+/// What goes along rows in one part that leaves these values of rows, behind it prefix joins and joins across rows.
+PassSpecs split_behind_rows(Splitter split, const std::vector<int>& read) {
   PartBuilder rows = split.part();
-  for (int value : read_across(spec, split.passes())) split.leave(rows, value);
+  for (int value : read) split.leave(rows, value);
+  for (int value : split.left()) split.leave(rows, value);
   for (const Passes::Pass& pass : split.passes().all()) {
-    for (int output : pass.stores) split.store(rows, output);
+    for (int output : pass.stores) {
+      if (!split.is_behind_prefixes(output)) split.store(rows, output);
+    }
   }
   for (int output : split.passes().row_stores()) split.store(rows, output);
   split.end(rows, "_rows");
   return split.all();
+}
+
+}  // namespace
+
+PassSpecs split_across(const KernelSpec& spec, std::uint32_t row_axes) {
+  const Splitter split(spec, row_axes, false);
+  return split_behind_rows(split, read_across(spec, split.passes()));
+}
+
+PassSpecs split_prefixes(const KernelSpec& spec, std::uint32_t row_axes, bool leaves) {
+  const Splitter split(spec, row_axes, leaves);
+  return split_behind_rows(split, split.read_by_prefixes());
 }
 
 }  // namespace damo

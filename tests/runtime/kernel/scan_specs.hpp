@@ -22,6 +22,15 @@ inline Step prefix(Step step, Prefix prefix, bool backward = false) {
   return step;
 }
 
+/// Prefixes of a softmax: prefix joins of what follows from joins of rows.
+inline KernelSpec softmax_scan() {
+  KernelSpec spec = softmax();
+  spec.name = "softmax_scan";
+  spec.steps.push_back(prefix(sum_of(4), Prefix::kInclusive));
+  spec.stores = {5};
+  return spec;
+}
+
 /// An element of a result, and by how much float32 may miss it.
 struct Expected {
   double value, error;

@@ -8,11 +8,13 @@
 
 #include "runtime/kernel/passes.hpp"
 #include "runtime/kernel/reducing_specs.hpp"
+#include "runtime/kernel/scan_specs.hpp"
 
 namespace damo {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::Field;
 
 constexpr std::uint32_t kRowAxes = 0b101;
 constexpr const char* kPlace = "place";  // of an element, in a row of the whole
@@ -50,6 +52,7 @@ void expect_same(const KernelSpec& whole, const PassSpecs& split, bool by_pass =
     memory[i] = input_names(whole)[static_cast<std::size_t>(i)];
     is_row[i] = !passes.is_element(i);
   }
+  const auto dtype_of = [&](int parameter) { return parameter < whole.parameter_count() ? whole.parameter_dtype(parameter) : split.between.at(static_cast<std::size_t>(parameter - whole.parameter_count())).dtype; };
   for (const PassSpec& part : split.parts) {
     ASSERT_EQ(static_cast<int>(part.parameters.size()), part.spec.parameter_count());
     std::vector<std::string> inputs;
@@ -67,34 +70,33 @@ void expect_same(const KernelSpec& whole, const PassSpecs& split, bool by_pass =
         EXPECT_EQ(part.spec.inputs[static_cast<std::size_t>(i)], whole.inputs[static_cast<std::size_t>(parameter)]);
         EXPECT_EQ(part.spec.is_value(i), whole.is_value(parameter));
       } else {
-        EXPECT_EQ(part.spec.inputs[static_cast<std::size_t>(i)], split.between.at(static_cast<std::size_t>(parameter - whole.parameter_count())));
+        EXPECT_EQ(part.spec.inputs[static_cast<std::size_t>(i)], dtype_of(parameter));
       }
     }
-    EXPECT_FALSE(part.spec.joins_across()) << part.spec.name;
+    EXPECT_FALSE(part.spec.joins_across() || part.spec.scans_beside_rows()) << part.spec.name;
     const std::vector<std::string> values = expressions(part.spec, inputs, part.across);
     for (std::size_t i = 0; i < part.spec.stores.size(); ++i) {
       const int parameter = part.parameters[static_cast<std::size_t>(part.spec.input_count()) + i];
       EXPECT_FALSE(memory.contains(parameter)) << part.spec.name << " writes again what is there";
       memory[parameter] = values[static_cast<std::size_t>(part.spec.stores[i])];
-      is_row[parameter] = true;  // of those that are read again
-      const DType dtype = parameter < whole.parameter_count() ? whole.parameter_dtype(parameter) : split.between.at(static_cast<std::size_t>(parameter - whole.parameter_count()));
-      EXPECT_EQ(part.spec.outputs[i], dtype);
+      is_row[parameter] = parameter >= whole.parameter_count() && !split.between.at(static_cast<std::size_t>(parameter - whole.parameter_count())).is_element;
+      EXPECT_EQ(part.spec.outputs[i], dtype_of(parameter));
     }
     if (by_pass) {
-      EXPECT_LE(Passes(part.spec, [](int, const Passes&) { return false; }).all().size(), 1u) << part.spec.name;
+      EXPECT_LE(Passes(part.spec, [](int, const Passes&) { return false; }).all().size(), part.spec.scans() ? 2u : 1u) << part.spec.name;
     }
   }
   const std::vector<std::string> wanted = expressions(whole, input_names(whole));
   for (std::size_t i = 0; i < whole.stores.size(); ++i) {
     EXPECT_EQ(memory[whole.input_count() + static_cast<int>(i)], wanted[static_cast<std::size_t>(whole.stores[i])]) << "output " << i;
   }
-  for (DType dtype : split.between) EXPECT_FALSE(is_half(dtype)) << "in one kernel the value is not rounded to 16 bits";
+  for (const PassSpecs::Between& each : split.between) EXPECT_FALSE(!each.is_element && is_half(each.dtype)) << "in one kernel the value is not rounded to 16 bits";
 }
 
 TEST(SplitPasses, MakesAPassASpec) {
   const PassSpecs split = split_passes(softmax(), kRowAxes);
   ASSERT_EQ(split.parts.size(), 3u);
-  EXPECT_THAT(split.between, ElementsAre(float32, float32));
+  EXPECT_THAT(split.between, ElementsAre(Field(&PassSpecs::Between::dtype, float32), Field(&PassSpecs::Between::dtype, float32)));
   // Of the whole: 0 the input, 1 the output; 2 and 3 the maximum and the sum between.
   EXPECT_THAT(split.parts[0].parameters, ElementsAre(0, 2));
   EXPECT_THAT(split.parts[1].parameters, ElementsAre(0, 2, 3));
@@ -107,7 +109,7 @@ TEST(SplitPasses, MakesWhatFollowsForARowAloneOnceARow) {
   const KernelSpec spec = spec_of("scaled", {sum_of(0), map("x0 + T(1)", {1}), map("rsqrt(x0)", {2}), map("x0 * x1", {0, 3})}, {4});
   const PassSpecs split = split_passes(spec, kRowAxes);
   ASSERT_EQ(split.parts.size(), 2u);
-  EXPECT_THAT(split.between, ElementsAre(float32)) << "the root alone";
+  EXPECT_THAT(split.between, ElementsAre(Field(&PassSpecs::Between::dtype, float32))) << "the root alone";
   EXPECT_EQ(split.parts[0].spec.steps.size(), 3u);
   EXPECT_EQ(split.parts[1].spec.steps.size(), 1u);
   expect_same(spec, split);
@@ -118,6 +120,35 @@ TEST(SplitPasses, WritesValuesOfRowsAsSoonAsTheyAreKnown) {
   ASSERT_EQ(split.parts.size(), 2u);
   EXPECT_THAT(split.parts[0].parameters, ElementsAre(0, 2, 5, 4)) << "x and bias; the mean between, and with the bias as output";
   expect_same(center(), split);
+}
+
+TEST(SplitPasses, MakesPrefixJoinsASpecBehindTheOthers) {
+  const KernelSpec spec = softmax_scan();
+  const PassSpecs again = split_prefixes(spec, kRowAxes, false);
+  ASSERT_EQ(again.parts.size(), 2u);
+  // Of the whole: 0 the input, 1 the prefixes; 2 and 3 the sum and the maximum between.
+  EXPECT_THAT(again.parts[1].parameters, ElementsAre(0, 3, 2, 1));
+  expect_same(spec, again, false);
+  const PassSpecs left = split_prefixes(spec, kRowAxes, true);
+  ASSERT_EQ(left.parts.size(), 2u);
+  EXPECT_THAT(left.between, ElementsAre(Field(&PassSpecs::Between::is_element, true)));
+  EXPECT_THAT(left.parts[1].parameters, ElementsAre(2, 1)) << "the quotients alone";
+  expect_same(spec, left, false);
+  for (const bool leaves : {false, true}) {
+    const PassSpecs split = split_passes(spec, kRowAxes, leaves);
+    EXPECT_EQ(split.parts.size(), leaves ? 4u : 3u) << "maximum, sum, quotients where they are left, and prefixes";
+    expect_same(spec, split);
+  }
+}
+
+TEST(SplitPasses, ReadsAnOutputWhereWhatPrefixesAreMadeOfIsOne) {
+  KernelSpec spec = softmax_scan();
+  spec.stores.push_back(spec.step_of(spec.stores[0]).inputs[0]);
+  spec.outputs.push_back(float32);
+  const PassSpecs split = split_prefixes(spec, kRowAxes, true);
+  EXPECT_TRUE(split.between.empty());
+  EXPECT_THAT(split.parts[1].parameters, ElementsAre(2, 1));
+  expect_same(spec, split, false);
 }
 
 TEST(SplitPasses, LeavesOnePassWhole) {
