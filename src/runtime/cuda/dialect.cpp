@@ -52,13 +52,17 @@ class CudaDialect final : public Dialect {
     return joins_cuda_across(spec, geometry, processors);
   }
 
+  bool scans_rows(const KernelSpec& spec, const Geometry& geometry, const Processors& processors) const override {
+    return scans_cuda_rows(spec, geometry, processors);
+  }
+
   std::string emit(const KernelSpec& spec, const Layout& layout) const override {
     if (layout.form == Form::kElements) return CudaEmitter(spec, layout).emit();
-    return spec.scans() ? CudaScanEmitter(spec, layout).emit() : CudaReducingEmitter(spec, layout).emit();
+    return spec.scans_alone() ? CudaScanEmitter(spec, layout).emit() : CudaReducingEmitter(spec, layout).emit();
   }
 
   Layout share_rows(const KernelSpec& spec, Layout layout, const Geometry& geometry, const Processors& processors) const override {
-    if (spec.scans()) return share_cuda_scan(spec, std::move(layout), geometry, processors);
+    if (spec.scans_alone()) return share_cuda_scan(spec, std::move(layout), geometry, processors);
     return share_cuda_rows(spec, std::move(layout), geometry, processors);
   }
 
@@ -68,7 +72,7 @@ class CudaDialect final : public Dialect {
   }
 
   Work work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, const Processors& processors) const override {
-    if (spec.scans()) return scan_cuda_work(spec, layout, geometry);
+    if (spec.scans_alone()) return scan_cuda_work(spec, layout, geometry);
     if (layout.form != Form::kElements) return reducing_cuda_work(spec, layout, geometry, processors);
     if (layout.places > 0) return flat_cuda_work(spec, layout, geometry);
     const CudaSchedule schedule = cuda_schedule(spec, layout);

@@ -6,6 +6,7 @@
 #include "runtime/cuda/reducing_text.hpp"
 #include "runtime/cuda/reducing_vectors.hpp"
 #include "runtime/cuda/run_schedule.hpp"
+#include "runtime/cuda/scan_text.hpp"
 #include "runtime/cuda/schedule.hpp"
 #include "runtime/cuda/vector_text.hpp"
 #include "runtime/kernel/argument_block.hpp"
@@ -54,6 +55,7 @@ std::string CudaReducingEmitter::unrolled(const std::string& indent, const std::
 
 std::string CudaReducingEmitter::emit() {
   emit_head();
+  if (spec_.scans()) text_ += kCudaScan;
   if (layout_.cluster > 1) text_ += kCudaCluster;
   if (stays()) {
     text_ += kCudaAhead;
@@ -83,7 +85,7 @@ void CudaReducingEmitter::emit_head() {
   if (divides()) text_ += kCudaDivide;
   if (divides_by_count()) text_ += kCudaCount;
   line(std::string("typedef ") + (layout_.wide ? "i64" : "i32") + " place;");
-  if (!spec_.scans() && compares_place()) text_ += kCudaIsPlace;
+  if (!spec_.scans_alone() && compares_place()) text_ += kCudaIsPlace;
   text_ += argument_struct(spec_, layout_) + cuda_guard_functions(spec_) + steps_.functions();
   emit_offset_functions();
 }
@@ -233,7 +235,7 @@ bool CudaReducingEmitter::divides_by_count() const {
 /// The row's value that a step compares with the element's place, of which 32 bits say all: a label, say, with each class. -1 of all other steps.
 int CudaReducingEmitter::compared_with_place(int value) const {
   const Step& step = spec_.step_of(value);
-  if (step.join || layout_.wide || step.code != "x0 == x1" || (step.compute != int64 && step.compute != int32) || step.inputs.size() != 2) return -1;
+  if (step.join || layout_.wide || backward_ || step.code != "x0 == x1" || (step.compute != int64 && step.compute != int32) || step.inputs.size() != 2) return -1;
   const auto is_place = [&](int input) { return input >= spec_.first_step() && spec_.step_of(input).is_place; };
   for (int i : {0, 1}) {
     const int place = step.inputs[static_cast<std::size_t>(i)], other = step.inputs[static_cast<std::size_t>(1 - i)];
@@ -309,17 +311,22 @@ void CudaReducingEmitter::emit_elements(const Passes::Pass& pass, bool sought) {
     const bool is_own = own_ && std::find(own_->kept.begin(), own_->kept.end(), value) != own_->kept.end();
     line("          const " + value_type(steps_.dtype(value)) + " v" + number(value) + " = keep" + number(value) + "[u][k]" + (is_own ? " * scale" + number(own_->maximum) + (several() ? "[k];" : ";") : ";"));
   }
+  for (int join : pass.prefixes) {
+    const std::string m = "m" + number(spec_.accumulator_of(join)) + "[u]";
+    line("          const " + value_type(steps_.dtype(join)) + " v" + number(join) + " = " + prefix_value(join, m + "[k]", m + "[k > 0 ? k - 1 : 0]") + ";");
+  }
   for (int value : pass.steps) {
     const std::string at = rows() ? "at + k" : "at";
     const int compared = compared_with_place(value);
     std::string text;
-    if (spec_.step_of(value).is_place) text = value_type(steps_.dtype(value)) + "(" + at + ")";
+    if (spec_.step_of(value).is_place) text = value_type(steps_.dtype(value)) + "(" + (backward_ ? "a.length - 1 - (" + at + ")" : at) + ")";
     else if (compared < 0) text = call(value);
     else text = sought ? "is_place(" + at + ", " + steps_.value_text(compared, names) + ")" : "false";
     line("          const " + value_type(steps_.dtype(value)) + " v" + number(value) + " = " + text + ";");
   }
   for (int value : pass.keeps) line("          keep" + number(value) + "[u][k] = v" + number(value) + ";");
-  for (int join : pass.joins) emit_join(join, joins);
+  for (int join : row_joins(pass)) emit_join(join, joins);
+  for (int join : prefix_joins(pass)) emit_appended_prefix(join);
   for (int join : pass.across) line("          h" + number(join) + ".e[k] = " + steps_.appended(join, "h" + number(join) + ".e[k]", names) + ";");
   for (int output : pass.stores) line("          y" + number(output) + ".e[k] = " + steps_.stored(output, names) + ";");
   line("        }");
@@ -407,13 +414,14 @@ void CudaReducingEmitter::emit_tile(const Passes::Pass& pass) {
 
 void CudaReducingEmitter::emit_pass(const Passes::Pass& pass) {
   const std::string items = number(layout_.items), width = number(layout_.vector), along = rows() ? " * " + width : "";
+  const std::vector<int> row_joins = this->row_joins(pass);
   const auto fold = [&](const std::string& indent) {
-    for (int join : pass.joins) {
+    for (int join : row_joins) {
       const std::string n = number(join), k = several() ? "[k]" : "";
       line("#pragma unroll\n" + indent + "for (int k = 0; k < " + width + "; ++k) j" + n + k + " = reduce" + n + "(j" + n + k + ", m" + n + "[k]);");
     }
   };
-  for (int join : pass.joins) {
+  for (int join : row_joins) {
     if (several()) declare_accumulators("j", join, "  ");
     else line("  Joined" + number(join) + " j" + number(join) + " = neutral" + number(join) + "();");
   }
@@ -421,9 +429,10 @@ void CudaReducingEmitter::emit_pass(const Passes::Pass& pass) {
   if (layout_.whole) {
     const std::vector<int> late = read_by(pass, true);
     for (int value : pass.keeps) line("  " + value_type(steps_.dtype(value)) + " keep" + number(value) + "[" + items + "][" + width + "];");
+    for (int join : prefix_joins(pass)) line("  Joined" + number(join) + " m" + number(join) + "[" + items + "][" + width + "]" + (is_guarded() ? " = {};" : ";"));
     line("  {");
     declare_vectors(late);
-    for (int join : pass.joins) declare_accumulators("m", join, "    ");
+    for (int join : row_joins) declare_accumulators("m", join, "    ");
     line("#pragma unroll\n      for (int u = 0; u < " + items + "; ++u) {\n        const place at = first + u * " + number(step()) + ";");
     if (is_guarded()) line("        if (!(" + inside("", "at < end") + ")) continue;");
     for (int i : late) emit_load(i);  // one after another: all at once would take as many registers as the row
@@ -452,6 +461,7 @@ void CudaReducingEmitter::emit_row_values(const std::vector<int>& given, const s
   };
   const auto names = [this](int input) { return name(input); };
   for (int join : given) {
+    if (is_prefix(join)) continue;  // a value of each element
     const std::string j = "j" + number(spec_.accumulator_of(join)) + (several() ? "[k]" : "");
     emit(join, is_over_count(join) ? "over(" + j + ", count)" : steps_.post(join, j, "a.length"));
   }
@@ -480,7 +490,8 @@ void CudaReducingEmitter::emit_main() {
   if (shifts()) emit_shift(parameters());
   if (layout_.cluster > 1 && !stays()) line("  arrive();");  // a block can be given something once it is there
   // A tile's rows lie far apart, so that each block of a cluster has a stretch of them: of all it would look at every page of memory.
-  const std::string lane = layout_.cluster > 1 ? "(part * " + number(layout_.lanes * (layout_.beside > 0 ? layout_.items : 1)) + " + lane)" : "lane";
+  const std::string lane = spec_.scans() ? scanning_lane() : layout_.cluster > 1 ? "(part * " + number(layout_.lanes * (layout_.beside > 0 ? layout_.items : 1)) + " + lane)"
+                                                                                 : "lane";
   line("  const place first = begin + " + lane + (rows() ? " * " + number(layout_.vector) : "") + (shifts() ? " - place(shift);" : ";"));
   emit_row_values({}, passes_.first_row_steps());
   if (layout_.whole) {
@@ -513,7 +524,8 @@ void CudaReducingEmitter::emit_passes() {
     const Passes::Pass& pass = passes_.all()[i];
     emit_pass(pass);
     if (i == 0 && stays() && across_.empty()) emit_fetch(thread_row((beside() ? "tile + " : "own + ") + number(layout_.ahead) + " * clusters"));  // the row is in registers
-    emit_across(pass.joins);
+    emit_across(row_joins(pass));
+    emit_prefixes(pass);
     if (own_ && i == 0) {
       if (beside()) emit_tile_of_block(pass.joins);
       const std::string m = number(own_->maximum);
@@ -522,7 +534,7 @@ void CudaReducingEmitter::emit_passes() {
       is_own_ = true;
       continue;
     }
-    std::vector<int> joins = pass.joins;
+    std::vector<int> joins = row_joins(pass);
     if (is_own_) joins.insert(joins.begin(), passes_.all()[0].joins.begin(), passes_.all()[0].joins.end());
     if (!stays()) emit_across_blocks(joins);
     else if (layout_.cluster > 1 && !joins.empty()) beside() ? emit_tile_meeting(meeting++, joins) : emit_meeting(meeting++, joins);

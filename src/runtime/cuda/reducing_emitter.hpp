@@ -18,6 +18,8 @@
 //   runs      (whole) neighbouring rows lie one behind the other in memory, so a warp's are one piece, which it moves through shared memory. A thread has
 //             whole ones of them, one after the other, and needs nothing from other threads.
 //
+//   prefixes  (whole) beside joins of rows: made of the elements as they are held (reducing_prefixes.cpp)
+//
 //   groups    (else) joins append what a thread has read of a row at once, not vector by vector (reducing_groups.cpp).
 //
 // Of rows a vector is neighbours along the row; where rows begin anywhere (Ends), vectors lie where memory wants them, of blocks that stay in whole
@@ -105,6 +107,16 @@ class CudaReducingEmitter {
   void emit_taken(const std::vector<int>& joins, const std::string& letter);
   void emit_tile_of_block(const std::vector<int>& joins);
   void emit_tile_meeting(int number, const std::vector<int>& joins);
+  std::vector<int> row_joins(const Passes::Pass& pass) const;
+  std::vector<int> prefix_joins(const Passes::Pass& pass) const;
+  bool is_prefix(int join) const { return spec_.step_of(join).join->prefix != Prefix::kNone; }
+  std::string scanning_lane() const;
+  void emit_appended_prefix(int join);
+  void emit_warp_prefixes(int join, const std::string& joined);
+  void emit_thread_prefixes(int join);
+  void emit_block_prefixes(int join);
+  std::string prefix_value(int join, const std::string& own, const std::string& before) const;
+  void emit_prefixes(const Passes::Pass& pass);
   void emit_passes();
   void emit_divisors(const Passes::Pass& pass);
   void emit_row_values(const std::vector<int>& given, const std::vector<int>& steps);
@@ -121,6 +133,9 @@ class CudaReducingEmitter {
   void emit_parts_across();
   void emit_finish_across();
 
+  /// Lanes of a row that a warp has, and warps of a row.
+  int in_warp() const { return std::min(layout_.lanes, 32); }
+  int warps() const { return layout_.lanes / in_warp(); }
   /// Rows that a block goes through side by side.
   int slots() const { return block_ / layout_.lanes; }
   /// Of a tile whose blocks stay: its rows, and lanes of a warp that join what the warps have of one of them.
@@ -202,7 +217,7 @@ class CudaReducingEmitter {
   std::string call(int value) const;
   /// From one of a thread's vectors to the next, in elements of the row or, of columns, in rows.
   int step() const {
-    if (spec_.scans()) return rows() ? std::min(layout_.lanes, 32) * layout_.vector : 1;
+    if (spec_.scans()) return rows() ? in_warp() * layout_.vector : 1;
     return layout_.lanes * (layout_.beside > 0 ? 1 : layout_.cluster) * (rows() ? layout_.vector : 1);
   }
   bool is_unit(int parameter) const { return is_in_run(parameter) || (lies_along_row(layout_, parameter) && (access(parameter) == Access::kRow || access(parameter) == Access::kEveryRow)); }

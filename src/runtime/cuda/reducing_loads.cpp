@@ -45,10 +45,10 @@ void CudaReducingEmitter::emit_inner(int i) {
 
 /// What must hold of vector u, where something must: that it begins, or ends, in the row. Of a row that the lanes hold only the first vectors
 /// can begin before it, and only the last ones end behind it, of rows that begin anywhere the last but one too. Of several rows in a
-/// block some may be none.
+/// block some may be none. Where a warp's vectors follow each other, as of prefix joins, any of the last warps' may.
 std::string CudaReducingEmitter::inside(const std::string& from, const std::string& to) const {
   // Of a tile's cluster each block has a stretch of the rows, of which the last one's may end with any vector.
-  const int unasked = layout_.whole && layout_.beside == 0 && block_ == layout_.lanes ? layout_.items - (layout_.ends == Ends::kAnywhere ? 2 : 1) : 0;
+  const int unasked = layout_.whole && layout_.beside == 0 && block_ == layout_.lanes && !spec_.scans() ? layout_.items - (layout_.ends == Ends::kAnywhere ? 2 : 1) : 0;
   const std::string ends = to.empty() ? "" : (unasked > 0 ? "(u < " + number(unasked) + " || " + to + ")" : to);
   const std::string begins = from.empty() ? "" : (layout_.whole ? "(u > 0 || " + from + ")" : from);
   return begins + (begins.empty() || ends.empty() ? "" : " && ") + ends;

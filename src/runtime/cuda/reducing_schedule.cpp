@@ -291,7 +291,7 @@ Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& ge
       if (layout.ends == Ends::kVectors && length == tile_of(layout) && geometry.joined % (reducing_block(layout) / layout.lanes) == 0) layout.ends = Ends::kTiles;
       return layout;
     }
-    if (layout.whole && asked.lanes == 0 && asked.cluster == 0) stay(spec, layout, geometry, processors);
+    if (layout.whole && asked.lanes == 0 && asked.cluster == 0 && !spec.scans()) stay(spec, layout, geometry, processors);
     if (!layout.whole && is_free && joins_in_one_pass(spec) && lies_in_pieces(spec, layout, geometry)) {
       share_rows_beside(spec, layout, geometry, length);
     } else if (!layout.whole) {
@@ -331,7 +331,7 @@ static int cost_of_elements(const KernelSpec& spec) {
 static bool meets_over_pieces(const Layout& layout) { return layout.whole && layout.form == Form::kRows && layout.beside > 0 && layout.cluster > 1 && layout.ahead == 0; }
 
 bool prefers_cuda_passes(const KernelSpec& spec, const Geometry& geometry, const Processors& processors) {
-  if (spec.scans() || !goes_again(spec) || geometry.count * geometry.reduced.count < kLongRow) return false;
+  if (spec.scans_alone() || !goes_again(spec) || geometry.count * geometry.reduced.count < kLongRow) return false;
   const Layout layout = classify_reducing(geometry);
   if (layout.form == Form::kRows && geometry.count * 2 < processors.count) return true;
   const Layout shared = share_cuda_rows(spec, layout, geometry, processors);
@@ -354,6 +354,11 @@ bool joins_cuda_across(const KernelSpec& spec, const Geometry& geometry, const P
   const Passes passes(spec, [](int, const Passes&) { return true; });
   const bool meets = layout.cluster == 1 || !passes.all()[0].joins.empty();  // the blocks of a cluster, before they give each other values
   return layout.form == Form::kRows && layout.whole && meets && shared_bytes_across(spec, layout) <= processors.shared_bytes;
+}
+
+bool scans_cuda_rows(const KernelSpec& spec, const Geometry& geometry, const Processors& processors) {
+  const Layout layout = share_cuda_rows(spec, classify_reducing(geometry), geometry, processors);
+  return layout.form == Form::kRows && layout.whole && layout.beside == 0 && layout.cluster == 1;
 }
 
 static Work across_cuda_work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, const Processors& processors) {

@@ -16,6 +16,7 @@
 //   read again            each pass reads them; a kernel a pass where rows are so few that multiprocessors would wait for the last of them
 // Joins across rows       blocks go over rows in turn and hold a value for each place of a row, in shared memory, or in registers where they read ahead, in clusters where no block holds a row so (stay_across). Where that does not fit, or no block
 //                         holds a row, they are a kernel of their own (split_passes.hpp)
+// Prefix joins            beside joins of rows: of rows that one block holds without staying, or lanes of a warp, or a thread as a run. Others are split (split_passes.hpp)
 // One reading less        of rows that are read again: means and variances (moments.hpp), maxima and sums of exponentials (exponential_sums.hpp) (prefers_one_cuda_reading)
 // Groups                  of rows that are not held joins that can (Join::append_group) take what a thread reads at a time at once, with as many blocks resident as have enough on their way, and half the lanes where they would have one
 //                         vector each
@@ -56,6 +57,8 @@ bool prefers_cuda_passes(const KernelSpec& spec, const Geometry& geometry, const
 bool prefers_one_cuda_reading(const KernelSpec& spec, const KernelSpec& form, const Geometry& geometry, const Processors& processors);
 /// Whether one kernel goes through the rows and joins across them.
 bool joins_cuda_across(const KernelSpec& spec, const Geometry& geometry, const Processors& processors);
+/// Whether one kernel joins the rows and makes their prefix joins.
+bool scans_cuda_rows(const KernelSpec& spec, const Geometry& geometry, const Processors& processors);
 Work reducing_cuda_work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, const Processors& processors);
 
 }  // namespace damo

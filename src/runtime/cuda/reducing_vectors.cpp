@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdio>
+#include <set>
 
 #include <damo/error.hpp>
 
@@ -56,7 +57,30 @@ int words_of_place(const KernelSpec& spec, const Layout& layout) {
   }
   std::size_t kept = 0;
   for (const Passes::Pass& pass : passes.all()) kept = std::max(kept, pass.kept.size());
-  return std::max({words, static_cast<int>(kept), 1});
+  words = std::max({words, static_cast<int>(kept), 1});
+  // What a prefix join leaves is there beside what is kept, and beside arrays that are wanted again.
+  for (std::size_t pass = 1; pass < passes.all().size(); ++pass) {
+    const int prefixes = words_of_prefixes(spec, passes, pass);
+    if (prefixes == 0) continue;
+    std::set<int> again;
+    for (std::size_t later = pass; later < passes.all().size(); ++later) again.insert(passes.all()[later].inputs.begin(), passes.all()[later].inputs.end());
+    int beside = static_cast<int>(passes.all()[pass].kept.size());
+    for (int input : again) beside += is_moved(access_of(layout, input)) && !passes.is_read_late(input) ? words_of(spec.parameter_dtype(input)) : 0;
+    words = std::max(words, prefixes + beside);
+  }
+  return words;
+}
+
+int words_of_prefixes(const KernelSpec& spec, const Passes& passes, std::size_t pass) {
+  std::set<int> accumulators;
+  for (std::size_t later = pass; later < passes.all().size(); ++later) {
+    for (int prefix : passes.all()[later].prefixes) {
+      if (passes.known(prefix) <= static_cast<int>(pass)) accumulators.insert(spec.accumulator_of(prefix));
+    }
+  }
+  int words = 0;
+  for (int join : accumulators) words += (spec.step_of(join).join->bytes + 3) / 4;
+  return words;
 }
 
 bool asks_early(const KernelSpec& spec, const Layout& layout) {
@@ -119,7 +143,7 @@ static int vector_of(const KernelSpec& spec, const Layout& layout, const Geometr
     // Across rows a thread's elements are at the same places of each.
     while (vector > 1 && (layout.reduced_rank > 1 || spec.joins_across()) && !is_whole(vector)) vector /= 2;
     // Of short rows of 16-bit floats whole vectors of half the size take fewer instructions than ends do.
-    const bool is_short = widest == 2 && geometry.reduced.count <= 32 * kMostWordsHeld && !spec.scans();
+    const bool is_short = widest == 2 && geometry.reduced.count <= 32 * kMostWordsHeld && !spec.scans_alone();
     if (is_short && vector == kVectorBytes / widest && !is_whole(vector) && is_whole(vector / 2)) vector /= 2;
     return vector;
   }

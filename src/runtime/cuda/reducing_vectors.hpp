@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "runtime/kernel/dialect.hpp"
+#include "runtime/kernel/passes.hpp"
 
 namespace damo {
 
@@ -28,6 +29,8 @@ inline bool is_moved(Access access) { return !is_scalar(access) && access != Acc
 int bytes_read(const KernelSpec& spec, const Layout& layout);
 /// Registers that one element of a row takes while it is held: as it was read, or as what is kept of it.
 int words_of_place(const KernelSpec& spec, const Layout& layout);
+/// Registers that one element of a row takes while pass number `pass` begins, for what prefix joins have left to it and to later ones.
+int words_of_prefixes(const KernelSpec& spec, const Passes& passes, std::size_t pass);
 /// Whether a thread that holds its part of a row asks for what vectors have one element of (Access::kSteady) together with the row, though a later pass alone reads it: it has come when the joins are done.
 /// Where registers that the resident blocks leave a thread have room for it.
 bool asks_early(const KernelSpec& spec, const Layout& layout);

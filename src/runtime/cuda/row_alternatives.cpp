@@ -125,7 +125,7 @@ double predicted_microseconds(const KernelSpec& spec, const Layout& layout, cons
 
 std::vector<ScheduleGuess> row_alternatives(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, const Processors& processors) {
   Alternatives all(spec, layout, geometry, processors);
-  if (spec.scans() || !environment("DAMO_CUDA_ROWS").empty()) return all.take();
+  if (spec.scans_alone() || !environment("DAMO_CUDA_ROWS").empty()) return all.take();
   if (layout.ahead > 0) {
     const std::size_t blocks = static_cast<std::size_t>(std::max(layout.residents, 1)), beside_rows = layout.beside > 0 ? tile_meeting_bytes(spec, layout) : shared_bytes_of_rows(spec, layout) + kSharedBesideRows;
     for (int ahead = 1; ahead <= kMostRowsAhead; ++ahead) {

@@ -20,7 +20,7 @@ int words_wanted_again(const KernelSpec& spec, const Layout& layout) {
   const Passes passes(spec, [](int, const Passes&) { return true; });
   int most = words_of_place(spec, layout);
   for (std::size_t i = 1; i < passes.all().size(); ++i) {
-    int words = static_cast<int>(passes.all()[i].kept.size());
+    int words = static_cast<int>(passes.all()[i].kept.size()) + words_of_prefixes(spec, passes, i);
     for (int input = 0; input < spec.input_count(); ++input) {
       const bool again = std::any_of(passes.all().begin() + static_cast<std::ptrdiff_t>(i), passes.all().end(), [&](const Passes::Pass& pass) { return std::find(pass.inputs.begin(), pass.inputs.end(), input) != pass.inputs.end(); });
       const Access access = access_of(layout, input);
@@ -36,7 +36,7 @@ int bytes_wanted_again(const KernelSpec& spec, const Layout& layout) {
   const Passes passes(spec, [](int, const Passes&) { return true; });
   int most = 0;
   for (std::size_t i = 1; i < passes.all().size(); ++i) {
-    int bytes = 4 * static_cast<int>(passes.all()[i].kept.size());
+    int bytes = 4 * (static_cast<int>(passes.all()[i].kept.size()) + words_of_prefixes(spec, passes, i));
     for (int input = 0; input < spec.input_count(); ++input) {
       const bool again = std::any_of(passes.all().begin() + static_cast<std::ptrdiff_t>(i), passes.all().end(), [&](const Passes::Pass& pass) { return std::find(pass.inputs.begin(), pass.inputs.end(), input) != pass.inputs.end(); });
       if (again && !passes.is_read_late(input) && is_moved(access_of(layout, input))) bytes += spec.parameter_dtype(input) == bfloat16 ? 4 : spec.element_bytes(input);

@@ -222,16 +222,9 @@ void CudaScanEmitter::emit_inputs(const std::vector<int>& inputs) {
 
 /// eN[u] and hasN[u]: what stands before vector u, and whether something does.
 void CudaScanEmitter::emit_row_prefix(int join) {
-  const std::string n = number(join), type = "Joined" + n, reduce = "reduce" + n, items = number(layout_.items), in = number(in_warp());
+  const std::string n = number(join), type = "Joined" + n, reduce = "reduce" + n, items = number(layout_.items);
   const int warps = this->warps();
-  line("  " + type + " e" + n + "[" + items + "], w" + n + ";\n  bool has" + n + "[" + items + "];");
-  line("#pragma unroll\n  for (int u = 0; u < " + items + "; ++u) {\n    " + type + " joined = " + all_joined(join, "u") + ";");
-  line("#pragma unroll\n    for (int d = 1; d < " + in + "; d *= 2) {\n      const " + type + " before = of_lane_before(joined, d);");
-  line("      if (t % " + in + " >= d) joined = " + reduce + "(before, joined);\n    }");
-  line("    const " + type + " before = of_lane_before(joined, 1), all = of_lane(joined, t & 31 | " + number(in_warp() - 1) + ");");
-  line("    if (u == 0) e" + n + "[u] = before; else e" + n + "[u] = t % " + in + " > 0 ? " + reduce + "(w" + n + ", before) : w" + n + ";");
-  line("    has" + n + "[u] = u > 0 || t % " + in + " > 0;");
-  line("    if (u == 0) w" + n + " = all; else w" + n + " = " + reduce + "(w" + n + ", all);\n  }");
+  emit_warp_prefixes(join, all_joined(join, "u"));
   if (warps == 1 && !layout_.chunked) return;
   line("  " + type + " before" + n + " = w" + n + ", all" + n + " = w" + n + ";");
   if (warps > 1) {

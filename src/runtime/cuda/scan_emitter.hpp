@@ -49,8 +49,6 @@ class CudaScanEmitter : private CudaReducingEmitter {
   /// Whether tiles of the input, which wait in shared memory, lie in one piece each.
   bool is_asked_ahead(int input) const { return is_read(input) && access(input) == Access::kRow && is_unit(input) && !spec_.is_ordinals(input); }
   bool asks_ahead() const;
-  int in_warp() const { return std::min(layout_.lanes, 32); }
-  int warps() const { return layout_.lanes / in_warp(); }  ///< of a row
   int slots() const { return block_ / layout_.lanes; }
 };
 

@@ -67,19 +67,19 @@ bool is_in_parts(const Layout& tile) {
 }
 
 /// Blocks that stay: their threads, words of a row's elements that each may hold, bytes of a tile that lie beside each other, and how many a multiprocessor has.
-struct Stayers {
+struct TileStayers {
   int threads, words, bytes, residents;
 };
-constexpr Stayers kStayersInParts[] = {{512, 64, kLineBytes / 2, 1}};
-constexpr Stayers kStayersOfShorts[] = {{512, 64, kLineBytes, 1}};
-constexpr Stayers kStayersOfPieces[] = {{512, 32, kLineBytes, 2}, {1024, 32, kLineBytes, 1}};
-constexpr Stayers kStayersOfColumns[] = {{1024, 32, 2 * kLineBytes, 1}, {1024, 32, kLineBytes, 1}};
+constexpr TileStayers kStayersInParts[] = {{512, 64, kLineBytes / 2, 1}};
+constexpr TileStayers kStayersOfShorts[] = {{512, 64, kLineBytes, 1}};
+constexpr TileStayers kStayersOfPieces[] = {{512, 32, kLineBytes, 2}, {1024, 32, kLineBytes, 1}};
+constexpr TileStayers kStayersOfColumns[] = {{1024, 32, 2 * kLineBytes, 1}, {1024, 32, kLineBytes, 1}};
 
-std::span<const Stayers> stayers_of(const KernelSpec& spec, const Layout& tile) {
+std::span<const TileStayers> stayers_of(const KernelSpec& spec, const Layout& tile) {
   if (is_in_parts(tile)) return kStayersInParts;
   const std::vector<int> arrays = arrays_ahead(spec, tile);
   if (std::all_of(arrays.begin(), arrays.end(), [&](int i) { return spec.element_bytes(i) < 4; })) return kStayersOfShorts;
-  return tile.form == Form::kRows ? std::span<const Stayers>(kStayersOfPieces) : kStayersOfColumns;
+  return tile.form == Form::kRows ? std::span<const TileStayers>(kStayersOfPieces) : kStayersOfColumns;
 }
 
 /// The tile of a cluster as one of blocks, or of clusters, that stay, if they hold it. vectors: of a row.
@@ -87,7 +87,7 @@ bool stay(const KernelSpec& spec, Layout& tile, const Geometry& geometry, std::i
   if (!writes_elements(spec) || !can_be_asked_for(spec, tile, geometry)) return false;
   const int words = std::max(words_of_place(spec, tile), (bytes_wanted_again(spec, tile) + 3) / 4);  // what the last pass alone reads is there a vector at a time
   Layout stays = tile;
-  for (const Stayers& stayers : stayers_of(spec, tile)) {
+  for (const TileStayers& stayers : stayers_of(spec, tile)) {
     stays.residents = stayers.residents;
     stays.beside = beside_of(spec, tile, geometry, stayers.bytes);
     stays.lanes = stayers.threads / stays.beside;
