@@ -177,6 +177,10 @@ void add_softmaxes(CompositionList& list) {
   });
   list.add("transpose_softmax", {{8192, list.scaled(16384)}}, [](Inputs v) -> Outputs { return {softmax(transpose(v[0]), 1)}; });
   list.add("softmax_cumsum", {{list.scaled(16384), 8192}}, [](Inputs v) -> Outputs { return {cumsum(softmax(v[0], 1), 1)}; });
+  list.add("top_p", {{list.scaled(16384), 8192}}, [](Inputs v) -> Outputs {
+    const Variable p = softmax(v[0], 1);
+    return {where(cumsum(p, 1) - p < 0.9, p, 0.0)};
+  });
   list.add("softmax_grad", {{rows, 4096}, {rows, 4096}}, [](Inputs v) -> Outputs { return gradients(softmax(v[0], 1), v[1], {v[0]}); });
   for (std::int64_t length : {8192, 10240, 12288, 16384, 24576, 32768}) {
     list.add("softmax_grad_" + std::to_string(length), {{list.scaled(kFullElements / length), length}, {list.scaled(kFullElements / length), length}}, [](Inputs v) -> Outputs { return gradients(softmax(v[0], 1), v[1], {v[0]}); });

@@ -87,7 +87,7 @@ std::string reason_between(const FunctionGraph& graph, NodeId producer, NodeId c
     case Apart::kShape: return shapes + ", and computing it again for each element costs more than reading it";
     case Apart::kReaders: return shapes + ", and others read it too";
     case Apart::kAxes: return "reductions over other axes";
-    case Apart::kScan: return "a scan beside a reduction, or of what a scan gave";
+    case Apart::kScan: return "a scan beside what no kernel makes with it, or a scan or a reduction of what a scan gave";
     case Apart::kAcross: return "known when all rows are done";
     case Apart::kOneRow: return "one long row would be the work of one block";
     case Apart::kNeighbours: return "the kernels that it could have joined do not fit together";

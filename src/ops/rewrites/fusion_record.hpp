@@ -12,16 +12,18 @@ namespace damo {
 
 /// Why a node and one that reads it are in kernels of their own.
 enum class Apart : std::uint8_t {
-  kNone,       ///< the fuser said nothing
-  kCycle,      ///< a path from the one to the other leads through nodes outside: one kernel would wait for itself
-  kShape,      ///< shapes differ, and the model says that computing the smaller one again for each element of the larger costs more than memory
-  kReaders,    ///< shapes differ, and others read the smaller one too, which would be computed for each
-  kAxes,       ///< reductions over different axes or spaces
-  kScan,       ///< a scan beside a reduction or a scan in the other direction, or of what follows from a scan
-  kAcross,     ///< what is joined across rows is known when all rows are done
-  kOneRow,     ///< a single long row would be the work of one block
-  kNeighbours, ///< the kernels that it could have joined do not fit together
-  kInputs, kOutputs, kCost,  ///< of FusionLimits
+  kNone,        ///< the fuser said nothing
+  kCycle,       ///< a path from the one to the other leads through nodes outside: one kernel would wait for itself
+  kShape,       ///< shapes differ, and the model says that computing the smaller one again for each element of the larger costs more than memory
+  kReaders,     ///< shapes differ, and others read the smaller one too, which would be computed for each
+  kAxes,        ///< reductions over different axes or spaces
+  kScan,        ///< a scan beside one in the other direction, or beside a reduction across rows or along other axes than the last, or a reduction or a scan of what follows from a scan
+  kAcross,      ///< what is joined across rows is known when all rows are done
+  kOneRow,      ///< a single long row would be the work of one block
+  kNeighbours,  ///< the kernels that it could have joined do not fit together
+  kInputs,
+  kOutputs,
+  kCost,       ///< of FusionLimits
   kRegisters,  ///< of FusionLimits: the model says that values would be spilled
   kNumbers     ///< numbers that would not fit beside the arrays among a launch's arguments
 };

@@ -78,7 +78,8 @@ ReductionGroups::ReductionGroups(const FunctionGraph& graph, const std::vector<s
     whole.takes_part = true;
     whole.axes = *op->reduced_axes();
     whole.reduces = true;
-    whole.joins = joins_of(*op);
+    whole.scans = scans_of(*op);
+    whole.joins_rows = whole.scans == Scans::kNone;
     whole.may_go_across = is_plain_join(node);
   }
   // Producers first. A group's first reader may stand before the group's last node in the order of nodes, so edges are counted.
@@ -119,9 +120,16 @@ ReductionGroups::ReductionGroups(const FunctionGraph& graph, const std::vector<s
   for (auto& group : groups_) std::sort(group.begin(), group.end(), [&](NodeId a, NodeId b) { return place.at(a) < place.at(b); });
 }
 
-ReductionGroups::Joins ReductionGroups::joins_of(const KernelOp& op) {
-  if (op.scans() != KernelOp::Scans::kNo) return op.scans() == KernelOp::Scans::kForward ? Joins::kForward : Joins::kBackward;
-  return Joins::kRows;
+ReductionGroups::Scans ReductionGroups::scans_of(const KernelOp& op) {
+  if (op.scans() == KernelOp::Scans::kNo) return Scans::kNone;
+  return op.scans() == KernelOp::Scans::kForward ? Scans::kForward : Scans::kBackward;
+}
+
+/// Whether one kernel may have the scans of both: in one direction and, beside reductions, along the last axis, of which none is across rows.
+bool ReductionGroups::scan_alike(const Whole& a, const Whole& b) {
+  if (a.scans == Scans::kNone && b.scans == Scans::kNone) return true;
+  if (a.scans != Scans::kNone && b.scans != Scans::kNone && a.scans != b.scans) return false;
+  return (!a.joins_rows && !b.joins_rows) || (a.axes >> (a.space.size() - 1) & 1u && a.across == 0 && b.across == 0);
 }
 
 int ReductionGroups::find(int whole) {
@@ -135,7 +143,10 @@ int ReductionGroups::find(int whole) {
 
 void ReductionGroups::unite(int into, int from) {
   wholes_[static_cast<std::size_t>(from)].parent = into;
-  wholes_[static_cast<std::size_t>(into)].across |= wholes_[static_cast<std::size_t>(from)].across;
+  Whole &root = wholes_[static_cast<std::size_t>(into)], &other = wholes_[static_cast<std::size_t>(from)];
+  root.across |= other.across;
+  root.joins_rows |= other.joins_rows;
+  if (root.scans == Scans::kNone) root.scans = other.scans;
   std::swap(wholes_[static_cast<std::size_t>(into)].next, wholes_[static_cast<std::size_t>(from)].next);  // two rings become one
 }
 
@@ -177,7 +188,7 @@ Apart ReductionGroups::against(int a, int b) {
   if (!x->takes_part || !y->takes_part) return Apart::kCycle;
   if (x->reduces && y->reduces) {
     if (x->space != y->space || x->axes != y->axes || (x->across && y->across && x->across != y->across)) return Apart::kAxes;
-    return x->joins == y->joins ? Apart::kNone : Apart::kScan;
+    return scan_alike(*x, *y) ? Apart::kNone : Apart::kScan;
   }
   if (y->reduces) std::swap(x, y);
   return y->space == x->space || (x->reduces && is_row_of(y->space, x->space, x->axes)) ? Apart::kNone : Apart::kShape;
@@ -241,7 +252,7 @@ bool ReductionGroups::is_plain_join(NodeId node) const {
 bool ReductionGroups::has_rows_for(const Whole& group, const Whole& whole) const {
   const auto all = static_cast<std::uint32_t>((std::uint64_t{1} << whole.space.size()) - 1);
   const std::vector<int>& result = shapes_.of(graph_.outputs(whole.nodes[0])[0]);
-  if (!group.takes_part || !group.reduces || group.joins > Joins::kRows || group.space != whole.space || (group.axes & whole.axes) != 0) return false;
+  if (!group.takes_part || !group.reduces || group.scans != Scans::kNone || group.space != whole.space || (group.axes & whole.axes) != 0) return false;
   if (!(group.axes >> (whole.space.size() - 1) & 1u)) return false;  // by which a kernel tells its rows
   if (group.across != 0 && group.across != whole.axes) return false;
   if ((group.axes | whole.axes) != all && !joins_many(whole.dims, whole.axes)) return false;
@@ -308,8 +319,8 @@ void ReductionGroups::join(int number) {
       // What is joined across the rows of a group is known when all of its rows are done, so no element of the group reads it.
       const Whole& own = wholes_[static_cast<std::size_t>(producer)];
       if (own.may_go_across && own.axes != from.axes) why = Apart::kAcross;
-      const bool is_chain = whole.joins >= Joins::kForward && follows_scan_[static_cast<std::size_t>(graph_.owner(input))];
-      if (is_chain && from.joins >= Joins::kForward && why == Apart::kNone) why = Apart::kScan;
+      const bool is_chain = whole.reduces && follows_scan_[static_cast<std::size_t>(graph_.owner(input))];
+      if (is_chain && from.scans != Scans::kNone && why == Apart::kNone) why = Apart::kScan;
       if (found->second && why == Apart::kNone) why = against(from, whole, node, input);
       if (why == Apart::kNone) continue;
       found->second = false;
@@ -346,7 +357,6 @@ void ReductionGroups::join(int number) {
     Whole &into = wholes_[static_cast<std::size_t>(a)], &from = wholes_[static_cast<std::size_t>(b)];
     unite(a, b);
     if (from.reduces && !into.reduces) into.space = from.space, into.dims = from.dims, into.axes = from.axes, into.reduces = true;
-    if (into.joins == Joins::kNone) into.joins = from.joins;
     into.level = whole.level;
   }
 }

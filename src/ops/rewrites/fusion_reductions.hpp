@@ -1,7 +1,8 @@
 // ReductionGroups: the groups of fusion_groups.hpp, with reductions among them. A group with reductions goes over one
 // space: every reduction in it takes the same axes of it, and its other members compute elements of the space or of the
 // rows that the reductions leave. So softmax, written with max, exp, sum and a division, is one group. Scans make groups as reductions do, in one
-// direction and without reductions, and no scan follows from another of its group.
+// direction, and no reduction and no scan of it follows from a scan of it. Where rows are along the last axis, so that a kernel may hold them while it reduces them, scans are in groups with reductions, but for those across rows:
+// cumsum(softmax(x)) is one group, of which a device makes one kernel or a few that read x again (Dialect::scans_rows).
 //
 // A group of rows may join across them too: a reduction over axes that are not its rows', as the gradient by a norm's weight, or a sum of columns beside one of rows. It is in the group if
 //   - it is a plain join of one accumulator, without the numbers of elements
@@ -46,8 +47,13 @@ class ReductionGroups {
   Apart apart(NodeId producer, NodeId reader) const { return record_.between(producer, reader); }
 
  private:
-  enum class Joins : std::uint8_t { kNone, kRows, kForward, kBackward };
-  static Joins joins_of(const KernelOp& op);
+  /// In which direction a group scans.
+  enum class Scans : std::uint8_t { kNone,
+                                    kForward,
+                                    kBackward };
+  static Scans scans_of(const KernelOp& op);
+  struct Whole;
+  static bool scan_alike(const Whole& a, const Whole& b);
   struct Whole {
     std::vector<NodeId> nodes;
     int level = 0;
@@ -60,7 +66,8 @@ class ReductionGroups {
     bool may_go_across = false;    // a reduction that may join across the rows of a group
     std::uint32_t across = 0;      // at a root: axes that rows are joined across
     bool is_done = false;          // its group is found
-    Joins joins = Joins::kNone;
+    Scans scans = Scans::kNone;
+    bool joins_rows = false;  // not each of its reductions scans
   };
   int find(int whole);
   void unite(int into, int from);

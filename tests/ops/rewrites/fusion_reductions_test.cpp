@@ -95,6 +95,16 @@ TEST_F(ReductionFusion, JoinsAcrossRowsButNotAcrossThoseOfAScan) {
   for (const Variables& outputs : {Variables{scanned, columns}, Variables{columns, scanned}}) EXPECT_EQ(kernels({x_}, outputs), 2) << text({x_}, outputs);
 }
 
+TEST_F(ReductionFusion, HasScansAlongTheLastAxisBesideReductions) {
+  EXPECT_EQ(kernels({x_}, {cumsum(softmax(x_, 1), 1)}), 1);
+  EXPECT_EQ(kernels({x_}, {cumsum(x_, 1) / sum(x_, 1, keepdims), cummax(x_ - mean(x_, 1, keepdims), 1)}), 1);
+  EXPECT_EQ(kernels({x_}, {cumsum(softmax(x_, 0), 0)}), 2) << "rows along another axis, which no kernel holds";
+  EXPECT_EQ(kernels({x_}, {cumsum(softmax(x_, 1), 0)}), 2);
+  EXPECT_EQ(kernels({x_}, {cumsum(softmax(x_, 1), 1), cumsum(x_ - max(x_, 1, keepdims), 1, {.reverse = true})}), 2) << "other directions";
+  EXPECT_EQ(kernels({x_}, {softmax(cumsum(softmax(x_, 1), 1), 1)}), 2) << "a reduction of what a scan gave";
+  EXPECT_EQ(kernels({x_}, {cumsum(cumsum(softmax(x_, 1), 1), 1)}), 2);
+}
+
 TEST_F(ReductionFusion, GivesUpJoinsAcrossRowsFirstWhereAGroupIsBeyondTheLimits) {
   EXPECT_EQ(nodes_text(fused({x_}, {softmax(x_, 1), sum(x_, 0, keepdims)}, {.outputs = 1})), "fused(exp max sub sum true_div) sum");
 }
