@@ -25,7 +25,7 @@ constexpr int kVeryHeavyCost = 1024;  // from which a second element of a thread
 constexpr int kCostOfNumber = 4;
 constexpr int kPartCost = 32;        // ptxas looks at least so far ahead
 constexpr int kCostOfThread = 8192;  // of all elements of a vector: 64 to 128 KB of code, which the caches of instructions hold
-constexpr int kCostOfVectors = 4096; // of several vectors: beyond it they save 6 % of the instructions, and compiling, which grows faster than the text, takes three times as long
+constexpr int kCostOfVectors = 4096;  // of several vectors: beyond it they save 6 % of the instructions, and compiling, which grows faster than the text, takes three times as long
 
 constexpr int kTileVector = 2;       // elements that a thread of a tile moves together
 constexpr int kWidestInTiles = 4;    // bytes of an element of the narrowest array that is moved so
