@@ -13,7 +13,7 @@
 //     what a kernel holds of all batches is little beside its arrays
 //
 // A reduction over everything leaves one row, which one block, or one thread, would go through: what follows from it for each element is in its group where the row is short, or so long that a kernel
-// goes through it each pass (split_passes.hpp) and the group reads one array. All extents must be known. Values are those of the ops either way, as of any group; sums may be joined in another order.
+// goes through it each pass (split_passes.hpp) and the group reads one array. All extents must be known. Values are those of the ops either way, as of any group; sums, and what scans give, may be joined in another order.
 //
 // The groups of elementwise nodes stay as they are and are joined as wholes. The proof that no path leaves a group and comes back
 // is that of fusion_groups.hpp: each whole has a level, which rises along every edge that is not inside a group. A whole joins
