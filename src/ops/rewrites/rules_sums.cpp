@@ -1,4 +1,8 @@
-// Rules for sums along rows. Those of elements that are all alike are products. Others wait for other sums along the same rows, and are taken apart. Of floating values of one dtype alone, and not of float16, whose numbers end at 65,504: sum(x) may be beyond.
+// Rules for sums along rows.
+//
+// Sums of elements that are all alike are products, of any dtype: the same but for rounding, since how many there are is known and is not 0. Infinities, NaN and what wraps around come out as of the sum.
+//
+// Others wait for other sums along the same rows, and are taken apart. Of floating values of one dtype alone, and not of float16, whose numbers end at 65,504: sum(x) may be beyond.
 //
 // The gradient of a norm has sum(g r + c (x - mean(x))), where r and c follow from the variance and from sum(g (x - mean(x))): a kernel of the row goes through it once more for that sum, or its threads meet once more.
 // It is r sum(g) + c sum(x - mean(x)), whose sums wait for the mean alone, and the last of them is 0.

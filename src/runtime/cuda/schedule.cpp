@@ -19,13 +19,13 @@ constexpr std::size_t kSharedBytes = 48 * 1024;       // that a kernel may decla
 constexpr std::size_t kLargeTileBytes = 20 * 1024;    // beyond it too few blocks share a multiprocessor
 constexpr int kStridedBytes = 4;     // that a thread stores side by side where outputs are strided
 constexpr int kHeavyCost = 150;      // instructions an element from which arithmetic, not memory, is the limit
-constexpr int kVeryHeavyCost = 1024;  // from which a second element of a thread saves 2 to 3 % of the time, and compiling takes twice as long with it
+constexpr int kVeryHeavyCost = 1024;  // from which a second element of a thread saves 2 % of the time or nothing, and compiling takes twice as long with it
 
 // Where a number stands for every so few instructions, reading numbers counts: that is an instruction for each pair, once for all elements that a thread takes at once.
 constexpr int kCostOfNumber = 4;
 constexpr int kPartCost = 32;        // ptxas looks at least so far ahead
 constexpr int kCostOfThread = 8192;  // of all elements of a vector: 64 to 128 KB of code, which the caches of instructions hold
-constexpr int kCostOfVectors = 4096;  // of several vectors: beyond it they save 6 % of the instructions, and compiling, which grows faster than the text, takes three times as long
+constexpr int kCostOfVectors = 4096;  // of several vectors: beyond it they save 6 % of the instructions at most, of sums of products no time, and compiling, which grows faster than the text, takes three times as long
 
 constexpr int kTileVector = 2;       // elements that a thread of a tile moves together
 constexpr int kWidestInTiles = 4;    // bytes of an element of the narrowest array that is moved so
