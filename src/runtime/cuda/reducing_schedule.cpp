@@ -20,6 +20,7 @@ namespace {
 constexpr int kRowBytesInFlight = 128;             // of reads a thread: 256 threads have as much on their way as a multiprocessor needs
 constexpr int kElementsAnywhere = 32;                // a thread, at most, where rows begin anywhere: each is asked whether it lies in the row
 constexpr int kColumnBytesInFlight = 128, kColumnElements = 32;  // a thread, at most
+constexpr int kColumnElementsOfShorts = 64;                      // likewise, of kResidentsOfShortColumns blocks
 constexpr int kWordsHeld = 16;                                   // registers of a thread that hold a row's elements, where a block holds it so
 constexpr int kWordsOfLongestRows = 64;                          // where a cluster of kLanesAlone would not hold them else, and of kernels that write no elements
 constexpr int kOwnRegistersOfGroups = 28;                        // as kOwnRegisters, of a thread that joins what it reads at a time as a group
@@ -50,18 +51,63 @@ constexpr int kClustersResident = 5;            // blocks of kLanesOfACluster
 constexpr double kBusyOfRows = 0.85;            // of multiprocessors, while each has a block that goes over a row several times, as often as that takes: of fewer too many wait for the last rows
 constexpr int kBlocksOfColumns = 2;             // of each multiprocessor, which go over their columns several times: of fewer some wait too long
 constexpr int kBlocksOfShortColumns = 4;        // of each multiprocessor, which holds them all at once
+constexpr int kResidentsOfShortColumns = 2;     // likewise, of columns of 16-bit floats with which more is done: the compiler is told
+constexpr int kEnoughBlocks = 3;                // of each multiprocessor, of rows with which little is done: what another kernel joins would cost more than multiprocessors wait
 constexpr int kVectorOfShorts = 8;                   // elements: 16 bytes of 16-bit floats
 constexpr int kLeastShortVector = 4, kMostShortCost = 8;  // elements of such columns' vectors, and what may be done with each
+constexpr int kOwnRegistersOfShorts = 16;                 // as kOwnRegisters, of their threads
 constexpr int kArraysOfResidents = 2;                     // of a kernel that has so many
 constexpr int kOwnRegistersAcross = 16;         // as kOwnRegisters, of a block that goes over many rows: what 64 of them spill once a row costs less than a block fewer
 constexpr std::int64_t kRowsHeld = 256;         // that a block joins across, so that the error of a sum grows slowly
+
+/// Whether some join takes what a thread reads at a time as a group.
+bool takes_groups(const KernelSpec& spec) {
+  bool some = false;
+  each_accumulator(spec, [&](const Join& join) { some |= !join.append_group.empty(); });
+  return some;
+}
+
+/// Instructions for each element, without what follows for a row alone.
+int cost_of_elements(const KernelSpec& spec) {
+  const Passes passes(spec, [](int, const Passes&) { return false; });
+  int cost = 0;
+  for (int value = spec.first_step(); value < spec.first_step() + static_cast<int>(spec.steps.size()); ++value) {
+    if (spec.step_of(value).join ? spec.accumulates(value) : passes.is_element(value)) cost += spec.step_of(value).cost;
+  }
+  return cost;
+}
+
+/// Columns of 16-bit floats, or less, with which little is done, in few registers: their blocks read a chunk in half the time, but join what its threads have of each column in the same.
+bool has_short_columns(const KernelSpec& spec, const Layout& layout) {
+  if (layout.form != Form::kColumns || layout.vector < kLeastShortVector || spec.cost() > kMostShortCost) return false;
+  if (kOwnRegistersOfShorts + kColumnElements * words_of_place(spec, layout) + layout.vector * most_joined_words(spec) > kRegisters / kBlocksOfShortColumns / kReducingBlock) return false;
+  for (int i = 0; i < spec.input_count(); ++i) {
+    if (is_moved(access_of(layout, i)) && (access_of(layout, i) != Access::kRow || spec.element_bytes(i) > 2)) return false;
+  }
+  return true;
+}
+
+/// Columns with which little is done, and whose threads' vectors have enough on their way.
+bool has_wide_columns(const KernelSpec& spec, const Layout& layout) {
+  return layout.form == Form::kColumns && !has_short_columns(spec, layout) && layout.vector * bytes_read(spec, layout) >= kBytesOfWideColumns && cost_of_elements(spec) <= kMostWideCost;
+}
+
+/// Columns of 16-bit floats with which more is done than has_short_columns asks, but no more than their threads do in the time that memory takes: of twice as many elements and half the blocks, what
+/// threads join when they have read theirs is half, too.
+bool has_dear_short_columns(const KernelSpec& spec, const Layout& layout) {
+  if (layout.form != Form::kColumns || layout.vector != kVectorOfShorts || !joins_in_one_pass(spec)) return false;
+  for (int i = 0; i < spec.input_count(); ++i) {
+    if (access_of(layout, i) == Access::kRow && spec.element_bytes(i) > 2) return false;
+  }
+  return takes_groups(spec) || has_wide_columns(spec, layout);
+}
 
 void share_columns(const KernelSpec& spec, Layout& layout, std::int64_t outputs, std::int64_t length, const AskedRows& asked) {
   int slots = 1;
   while (slots < 32 && std::int64_t{slots} * layout.vector < outputs) slots *= 2;
   const bool gives_lanes = partial_bytes(spec) * static_cast<std::size_t>(kReducingBlock * layout.vector) <= kColumnSharedBytes;  // each other their values, in shared memory
   layout.lanes = asked.lanes > 0 ? std::min(asked.lanes, kReducingBlock) : (length <= 16 && outputs >= kReducingBlock) || !gives_lanes ? 1 : kReducingBlock / slots;
-  layout.items = asked.items > 0 ? asked.items : std::clamp(std::min(kColumnBytesInFlight / bytes_read(spec, layout), kColumnElements) / layout.vector, 1, kMostItems);
+  layout.items = asked.items > 0 ? asked.items : std::clamp(std::min(kColumnBytesInFlight / bytes_read(spec, layout), has_dear_short_columns(spec, layout) ? kColumnElementsOfShorts : kColumnElements) / layout.vector, 1, kMostItems);
 }
 
 /// Whether there are rows for all multiprocessors if each is a warp's.
@@ -152,21 +198,25 @@ bool hold_rows(const KernelSpec& spec, Layout& layout, const Geometry& geometry,
   return true;
 }
 
-/// Whether some join takes what a thread reads at a time as a group.
-bool takes_groups(const KernelSpec& spec) {
-  bool some = false;
-  each_accumulator(spec, [&](const Join& join) { some |= !join.append_group.empty(); });
-  return some;
-}
-
-/// Blocks that a multiprocessor is to have of threads that append groups: as many as registers leave room for, or as have enough on their way. Left to itself the compiler takes registers for a row's value, too, which is
-/// joined so seldom that it may be spilled, and for more of a group than it computes at a time. 0 where nothing is joined so, of rows that are not held.
-int residents_of_groups(const KernelSpec& spec, const Layout& layout) {
+/// Blocks that a multiprocessor is to have of rows that are not held, if the compiler is to be told, else 0. Of threads that append groups as many as registers leave room for, or as have enough on their way: left to itself
+/// the compiler takes registers for a row's value, too, which is joined so seldom that it may be spilled, and for more of a group than it computes at a time.
+int residents_of_pass(const KernelSpec& spec, const Layout& layout) {
+  if (has_dear_short_columns(spec, layout)) return kResidentsOfShortColumns;
   const int registers = kOwnRegistersOfGroups + layout.vector * (layout.items * words_of_place(spec, layout) + most_joined_words(spec));
   const int bytes = layout.items * layout.vector * bytes_read(spec, layout) * reducing_block(layout);
   if (!takes_groups(spec) || layout.items == 1) return 0;
   const int wanted = std::max({kRegisters / registers / reducing_block(layout), static_cast<int>(divide_up(kBytesOfGroups, bytes)), 1}), residents = std::min(wanted, kThreadsOfAMultiprocessor / reducing_block(layout));
   return layout.form == Form::kRows ? std::min(residents, kBlocksOfGroupsOfRows) : residents;
+}
+
+/// Chunks of a row of one pass, of which each has so many blocks: those that the compiler was told of all begin at once, and each costs what its threads join and what the second kernel reads of it.
+std::int64_t chunks_wanted(const KernelSpec& spec, const Layout& layout, std::int64_t blocks, const Processors& processors) {
+  const auto of = [&](int each) { return std::int64_t{each} * processors.count; };
+  if (layout.form == Form::kRows && layout.beside == 0 && blocks >= of(kEnoughBlocks) && cost_of_elements(spec) <= kMostWideCost) return 1;
+  if (layout.residents > 0) return std::max<std::int64_t>(of(layout.residents) / blocks, 1);
+  if (has_short_columns(spec, layout)) return divide_up(of(kBlocksOfShortColumns), blocks);
+  if (has_wide_columns(spec, layout)) return std::max<std::int64_t>(of(kBlocksOfWideColumns) / blocks, 1);
+  return divide_up(of(kBlocksInChunks), blocks);
 }
 
 /// Vectors of a thread at a time where nothing is held: for the bytes on their way, and so that the last time is as full as the others
@@ -200,15 +250,6 @@ int lanes_of_pass(const KernelSpec& spec, const Layout& layout, std::int64_t row
   int lanes = kReducingBlock;
   while (bytes_read(spec, layout) < 4 && lanes > 32 && lanes / 2 * each >= length && rows * (lanes / 2) / kReducingBlock >= std::int64_t{32} * processors.count) lanes /= 2;
   return lanes;
-}
-
-/// Columns of 16-bit floats, or less, with which little is done: their blocks read a chunk in half the time, but join what its threads have of each column in the same.
-bool has_short_columns(const KernelSpec& spec, const Layout& layout) {
-  if (layout.form != Form::kColumns || layout.vector < kLeastShortVector || spec.cost() > kMostShortCost) return false;
-  for (int i = 0; i < spec.input_count(); ++i) {
-    if (is_moved(access_of(layout, i)) && (access_of(layout, i) != Access::kRow || spec.element_bytes(i) > 2)) return false;
-  }
-  return true;
 }
 
 /// Elements that a block's threads take together of each row.
@@ -283,7 +324,7 @@ Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& ge
     else hold_tile(spec, layout, geometry, length, processors, asked);
   } else if (is_free && share_runs(spec, layout, geometry, processors)) {
     return layout;
-  } else if ((!is_free || !share_pieces(spec, layout, geometry, processors)) && (!lies_in_pieces(spec, layout, geometry) || !hold_tile(spec, layout, geometry, length, processors, asked))) {
+  } else if ((!is_free || (!share_pieces(spec, layout, geometry, processors) && !share_elements(spec, layout, geometry, processors))) && (!lies_in_pieces(spec, layout, geometry) || !hold_tile(spec, layout, geometry, length, processors, asked))) {
     layout.whole = (goes_again(spec) || spec.joins_across()) && hold_rows(spec, layout, geometry, length, processors, asked);
     if (layout.whole && spec.joins_across()) {
       if (asked.residents == 0) layout.residents = resident_across(spec, layout, processors);
@@ -308,23 +349,13 @@ Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& ge
       }
     }
   }
-  if (!layout.whole) layout.residents = asked.residents > 0 ? asked.residents : residents_of_groups(spec, layout);
+  if (!layout.whole) layout.residents = asked.residents > 0 ? asked.residents : residents_of_pass(spec, layout);
   const Work work = reducing_cuda_work(spec, layout, geometry, processors);
   layout.chunked = work.chunks > 1;
   const std::int64_t tile = tile_of(layout), slots = reducing_block(layout) / layout.lanes * (rows ? 1 : layout.vector);
   const bool even = layout.whole ? length == tile : length % tile == 0 && work.chunk % tile == 0;
   if (layout.ends == Ends::kVectors && even && outputs % slots == 0) layout.ends = Ends::kTiles;
   return layout;
-}
-
-/// Instructions for each element, without what follows for a row alone.
-static int cost_of_elements(const KernelSpec& spec) {
-  const Passes passes(spec, [](int, const Passes&) { return false; });
-  int cost = 0;
-  for (int value = spec.first_step(); value < spec.first_step() + static_cast<int>(spec.steps.size()); ++value) {
-    if (spec.step_of(value).join ? spec.accumulates(value) : passes.is_element(value)) cost += spec.step_of(value).cost;
-  }
-  return cost;
 }
 
 /// Whether a cluster holds rows in pieces, of whose time its meetings take so much that another reading takes less.
@@ -388,11 +419,8 @@ Work reducing_cuda_work(const KernelSpec& spec, const Layout& layout, const Geom
     return work;
   }
   if (joins_in_one_pass(spec)) {
-    // Blocks that share the work evenly. Of vectors of columns fewer have enough on their way, and each costs what its threads join and what the second kernel reads of it.
-    const bool has_short = has_short_columns(spec, layout), wide = !has_short && layout.form == Form::kColumns && layout.vector * bytes_read(spec, layout) >= kBytesOfWideColumns && cost_of_elements(spec) <= kMostWideCost;
-    const std::int64_t wanted = std::int64_t{has_short ? kBlocksOfShortColumns : wide ? kBlocksOfWideColumns : kBlocksInChunks} * processors.count;
     const std::int64_t smallest = std::max<std::int64_t>(kSmallestChunk * layout.lanes / threads / columns, 1);
-    const std::int64_t most = std::min({wide ? std::max<std::int64_t>(wanted / blocks, 1) : divide_up(wanted, blocks), divide_up(length, smallest), kMostChunks});
+    const std::int64_t most = std::min({chunks_wanted(spec, layout, blocks, processors), divide_up(length, smallest), kMostChunks});
     const std::int64_t tile = std::max<std::int64_t>(tile_of(layout), 32);  // chunks begin where a line of the cache does
     work.chunk = divide_up(divide_up(length, std::max<std::int64_t>(most, 1)), tile) * tile;
     // The loss of a batch is a row that one block reads in a few trips, which take less than a second launch that joins its chunks.

@@ -11,6 +11,7 @@ namespace {
 
 constexpr int kWordsInPieces = 32;              // registers that hold a row of pieces which neighbouring threads read beside each other
 constexpr int kWordsInRuns = 64;                // registers that hold such a row
+constexpr int kWordsWhereTheyLie = 16;          // registers that hold a row whose elements a thread reads one by one
 constexpr std::int64_t kRunBytesInFlight = 48;  // of reads a thread, where one row is less
 constexpr std::int64_t kMostRowsEach = 8, kBlocksOfRuns = 8;  // rows of a thread; blocks a multiprocessor, at least, where a thread has several
 constexpr std::size_t kLeastBlocksOfRuns = 4;   // resident, by what they have in shared memory
@@ -50,6 +51,17 @@ bool share_pieces(const KernelSpec& spec, Layout& layout, const Geometry& geomet
   if (!some) return false;
   layout.lanes = 1;
   layout.items = static_cast<int>(length / layout.vector);
+  layout.whole = true;
+  return true;
+}
+
+bool share_elements(const KernelSpec& spec, Layout& layout, const Geometry& geometry, const Processors& processors) {
+  const std::int64_t length = geometry.reduced.count;
+  if (spec.joins_across() || layout.ends != Ends::kAnywhere || length < 1 || geometry.count < std::int64_t{32} * processors.count || length * words_of_place(spec, layout) > kWordsWhereTheyLie) return false;
+  layout.vector = 1;
+  layout.lanes = 1;
+  layout.items = static_cast<int>(length);
+  layout.ends = Ends::kVectors;
   layout.whole = true;
   return true;
 }

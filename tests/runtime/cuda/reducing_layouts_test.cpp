@@ -76,6 +76,82 @@ TEST(CudaReducingLayouts, CutsColumnsIntoChunksForBlocksThatAreAllResidentUnless
   EXPECT_GT(blocks(bfloat16, 1), 2.0);
 }
 
+TEST(CudaReducingLayouts, GivesAllThatTakesLongToJoinAsManyBlocksAsAreResident) {
+  const Processors h200 = {132, 8, 227 * 1024};
+  struct Found {
+    int items, residents;
+    double blocks;  ///< of each multiprocessor
+  };
+  const auto found = [&](KernelSpec spec, DType dtype, std::uint32_t mask, const Shape& shape) {
+    spec.inputs = {dtype};
+    for (Step& step : spec.steps) {
+      if (step.join) step.join->bytes = std::max(step.join->bytes, 4);
+    }
+    const Shape kept = mask == 1 ? Shape{1, shape[1]} : mask == 2 ? Shape{shape[0], 1}
+                                                                  : Shape{1, 1};
+    const Strides dense = contiguous_strides(shape), of_kept = contiguous_strides(kept);
+    std::vector<ArrayLayout> arrays = {{&shape, &dense}};
+    for (std::size_t i = 0; i < spec.outputs.size(); ++i) arrays.push_back({&kept, &of_kept});
+    const Geometry geometry(shape, arrays, mask);
+    const Layout layout = cuda_layout(spec, geometry, h200);
+    const Work work = cuda_dialect().work(spec, layout, geometry, h200);
+    const auto& grid = work.launches[0].config.grid;
+    return Found{layout.items, layout.residents, static_cast<double>(std::int64_t{grid.x} * grid.y) / h200.count};
+  };
+  std::vector<Step> steps = {join("0", "a + b", 0, "a / T(n)"), map("x0 - x1", {0, 1}), map("x0 * x0", {2}), join("0", "a + b", 3, "a / T(n)")};
+  for (Step& step : steps) step.compute = step.result = float32;
+  KernelSpec variance = spec_of("var", std::move(steps), {4});
+  for (Step& step : variance.steps) {
+    if (step.join) step.join->bytes = 4;
+  }
+  variance = *with_joined_moments(variance);
+  KernelSpec sum = spec_of("sum", {sum_of(0)}, {1}), of_five_words = sum;
+  of_five_words.steps[0].join->bytes = 20;
+
+  const Found columns = found(variance, bfloat16, 1, {16384, 8192});
+  EXPECT_EQ(columns.items, 8) << "64 elements";
+  EXPECT_EQ(columns.residents, 2);
+  EXPECT_LE(columns.blocks, 2);
+  EXPECT_GT(columns.blocks, 1.5);
+  const Found all = found(variance, bfloat16, 3, {16384, 8192});
+  EXPECT_EQ(all.residents, 2);
+  EXPECT_LE(all.blocks, 2);
+  EXPECT_GT(all.blocks, 1.5);
+  const Found of_words = found(variance, float32, 1, {16384, 8192});
+  EXPECT_LE(of_words.blocks, of_words.residents);
+  EXPECT_GT(of_words.blocks, of_words.residents - 1);
+  EXPECT_EQ(found(sum, bfloat16, 1, {16384, 8192}).residents, 0) << "what is joined at once leaves four blocks their registers";
+  const Found wide = found(of_five_words, bfloat16, 1, {16384, 8192});
+  EXPECT_EQ(wide.residents, 2) << "and five words of a column do not";
+  EXPECT_EQ(wide.items, 8);
+  EXPECT_LE(wide.blocks, 2);
+  EXPECT_EQ(found(of_five_words, bfloat16, 1, {16384, 8196}).residents, 0) << "vectors of four have too little on their way";
+  EXPECT_NEAR(found(sum, float32, 2, {512, 262144}).blocks, 512.0 / 132, 0.01) << "rows enough are not cut";
+  EXPECT_GT(found(sum, float32, 2, {200, 262144}).blocks, 16);
+}
+
+TEST(CudaReducingLayouts, GivesAThreadAShortRowThatBeginsAnywhere) {
+  const Processors h200 = {132, 8, 227 * 1024};
+  const auto layout = [&](std::int64_t dimensions, std::int64_t points, DType dtype) {
+    KernelSpec spec = spec_of("squares", {map("(x0 - x1) * (x0 - x1)", {0, 1}), sum_of(2)}, {3});
+    spec.inputs = {dtype, dtype};
+    const Shape all = {points, 64, dimensions}, kept = {points, 64, 1};
+    const Strides points_lie = {dimensions, 0, 1}, centers_lie = {0, dimensions, 1}, of_kept = contiguous_strides(kept);
+    const ArrayLayout arrays[] = {{&all, &points_lie}, {&all, &centers_lie}, {&kept, &of_kept}};
+    return cuda_layout(spec, Geometry(all, arrays, 4), h200);
+  };
+  for (DType dtype : {float32, bfloat16}) {
+    const Layout three = layout(3, 1 << 20, dtype);
+    EXPECT_TRUE(three.whole);
+    EXPECT_EQ(three.vector, 1);
+    EXPECT_EQ(three.lanes, 1);
+    EXPECT_EQ(three.items, 3);
+    EXPECT_FALSE(layout(3, 8, dtype).whole) << "few rows";
+    EXPECT_FALSE(layout(17, 1 << 20, dtype).whole) << "more registers than a row may have";
+    EXPECT_GT(layout(8, 1 << 20, dtype).vector, 1) << "whole vectors";
+  }
+}
+
 TEST(CudaReducingLayouts, GivesManyShortRowsFewLanesOfAWarp) {
   using Form = std::vector<int>;  // lanes, items, vector, residents
   const auto form = [](KernelSpec spec, DType dtype, const Shape& shape) {
