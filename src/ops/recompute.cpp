@@ -30,21 +30,19 @@ class AfterOp final : public Op {
   }
 };
 
-/// Nodes that depend on inputs and that outputs need; what they read from elsewhere, inputs first; which inputs they read.
+/// Nodes that depend on inputs and that outputs need; what they read from elsewhere, inputs first, and outputs that depend on no input; which inputs they read.
 class Segment {
  public:
   Segment(std::span<const Variable> outputs, std::span<const Variable> inputs) {
     for (const Variable& input : inputs) inputs_.insert(input.id());
     for (const Variable& output : outputs) find_dependent(output);
-    const std::unordered_set<std::size_t> inside = std::move(dependent_);
     for (const Variable& input : inputs) {
       if (reached_.contains(input.id())) add(input);
     }
+    for (const Variable& output : outputs) add_read(output);
     for (const Apply& node : order_) {
-      if (!inside.contains(node.output().id())) continue;
-      for (const Variable& input : node.inputs()) {
-        if (!input.is_constant() && !(input.has_owner() && inside.contains(input.owner().output().id()) && !inputs_.contains(input.id()))) add(input);
-      }
+      if (!dependent_.contains(node.output().id())) continue;
+      for (const Variable& input : node.inputs()) add_read(input);
     }
   }
   const std::vector<Variable>& boundary() const { return boundary_; }
@@ -81,6 +79,11 @@ class Segment {
       order_.push_back(node);
     }
   }
+  /// What nodes of the part read, or its outputs are, unless such a node makes it.
+  void add_read(const Variable& variable) {
+    const bool is_made_inside = variable.has_owner() && dependent_.contains(variable.owner().output().id()) && !inputs_.contains(variable.id());
+    if (!variable.is_constant() && !is_made_inside) add(variable);
+  }
   void add(const Variable& variable) {
     if (added_.insert(variable.id()).second) boundary_.push_back(variable);
   }
@@ -90,11 +93,19 @@ class Segment {
   std::vector<Variable> boundary_;
 };
 
-/// Inputs: the part's outputs, then all that it reads.
+/// Inputs: the part's outputs, then all that it reads. Where something else is put in the place of a Variable in the part (substitute(), a loop that takes in what its step reads of the graph around
+/// it), the part reads that from then on, and has its gradient.
 class RecomputeOp final : public GradientMark {
  public:
   using GradientMark::GradientMark;
   std::string name() const override { return "recompute"; }
+  Apply make_node(Inputs inputs) const override {
+    const std::span<const Variable> given(inputs.begin(), inputs.end()), made = given.first(static_cast<std::size_t>(outputs()));
+    std::vector<Variable> all(made.begin(), made.end());
+    const Segment part(made, given.subspan(made.size()));
+    all.insert(all.end(), part.boundary().begin(), part.boundary().end());
+    return GradientMark::make_node(Inputs(all));
+  }
   Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {
     static const auto after = std::make_shared<const AfterOp>();
     const auto count = static_cast<std::size_t>(outputs());
@@ -135,11 +146,11 @@ std::vector<Variable> recompute(std::span<const Variable> outputs, std::span<con
   for (const Variable& variable : inputs) {
     if (!variable) throw GraphError("recompute: an input is an empty Variable", "assign it before it is used");
   }
-  const Segment segment(outputs, inputs);
+  const Segment part(outputs, inputs);
   for (const Variable& input : inputs) {
-    if (!segment.reads(input)) throw GraphError("recompute: no output depends on " + describe(input), "name what the part begins with");
+    if (!part.reads(input)) throw GraphError("recompute: no output depends on " + describe(input), "name what the part begins with");
   }
-  all.insert(all.end(), segment.boundary().begin(), segment.boundary().end());
+  all.insert(all.end(), inputs.begin(), inputs.end());
   return std::make_shared<const RecomputeOp>(static_cast<int>(outputs.size()))->apply(all, where).outputs();
 }
 

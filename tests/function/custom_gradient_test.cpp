@@ -12,6 +12,7 @@ namespace {
 
 using damo::testing::error_of;
 using ::testing::ElementsAre;
+using ::testing::FloatNear;
 using ::testing::HasSubstr;
 
 class CustomGradientOnEachDevice : public damo::testing::OnEachDevice {};
@@ -109,6 +110,43 @@ TEST_P(CustomGradientOnEachDevice, RecomputedPartsAreNotMergedWithTheForwardPass
   const Variable h = tanh(dot(x, w)), y = recompute(dot(h, v), {x, w});
   EXPECT_EQ(count_dots(sum(sqr(y))) - count_dots(sum(sqr(dot(h, v)))), 1) << "dot(x, w) runs twice; dot(h, v) is needed once";
   EXPECT_EQ(grad(sum(y), v).type(), v.type()) << "what the part reads beside its inputs has its gradient";
+}
+
+TEST_P(CustomGradientOnEachDevice, RecomputedPartsOfStepsGiveWhatTheyReadAroundTheLoop) {
+  const auto x = matrix("x"), a = vector("a");
+  const auto slopes = [&](bool again) {
+    const Variable states = scan({.sequences = {x}, .initial = {a}}, [&](const Variable& row, const Variable& h) {
+      const Variable y = tanh(row * a * h) + sin(a);  // sin(a) is computed outside, once
+      return again ? recompute(y, {a, h}) : y;
+    });
+    return grad(sum(sqr(states)), {x, a});
+  };
+  const std::vector<Variable> want = slopes(false), got = slopes(true);
+  const Results results = function({x, a}, {want[0], got[0], want[1], got[1]}, {.device = device()})(
+      Array::from(std::vector<float>{0.5f, -1, 0.25f, 2, 1, -0.5f}, {3, 2}, device()), array({0.75f, -0.5f}));
+  for (std::size_t i = 0; i < results.size(); i += 2) {
+    const std::vector<float> plain = results[i].to_vector<float>(), again = results[i + 1].to_vector<float>();
+    for (std::size_t k = 0; k < plain.size(); ++k) EXPECT_NEAR(again[k], plain[k], 1e-6f * (1 + std::fabs(plain[k]))) << "result " << i << ", element " << k;
+  }
+}
+
+TEST_P(CustomGradientOnEachDevice, RecomputedPartsReadWhatIsPutIntoThem) {
+  const auto x = vector("x"), y = vector("y"), z = vector("z");
+  const Variable between = sin(x), part = recompute(between * y * x, {x, y});
+  const auto given = [&](std::initializer_list<Assignment> givens) { return substitute(std::span(&part, 1), std::span(givens.begin(), givens.size()), false).front(); };
+  const Function f = function({x, y, z}, {grad(sum(given({{between, z}})), z), grad(sum(given({{x, z}, {y, z}})), z)}, {.device = device(), .allow_unused_inputs = true});
+  const auto [by_part, by_both] = f.call<2>(array({1, 2}), array({3, -1}), array({0, 2}));
+  EXPECT_THAT(by_part.to_vector<float>(), ElementsAre(3, -2)) << "x y";
+  EXPECT_THAT(by_both.to_vector<float>(), ElementsAre(0, FloatNear(4 * std::cos(2.0f) + 4 * std::sin(2.0f), 1e-5f))) << "of z^2 sin(z)";
+}
+
+TEST_P(CustomGradientOnEachDevice, RecomputedPartsHaveOutputsThatDependOnNoInput) {
+  const auto x = vector("x"), z = vector("z");
+  const Variable outputs[] = {sin(x), sqr(z), z}, inputs[] = {x};
+  const std::vector<Variable> y = recompute(outputs, inputs);
+  const auto [by_x, by_z] = function({x, z}, grad(sum(y[0] * 2.0) + sum(y[1] * 3.0) + sum(y[2]), {x, z}), {.device = device()}).call<2>(array({0, 0}), array({1, 2}));
+  EXPECT_THAT(by_x.to_vector<float>(), ElementsAre(2, 2));
+  EXPECT_THAT(by_z.to_vector<float>(), ElementsAre(7, 13));
 }
 
 TEST(CustomGradient, RecomputeSaysWhatItCannotDo) {
