@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include <damo/array_create.hpp>
 #include <damo/array_math.hpp>
@@ -19,10 +20,10 @@ namespace {
 /// A device's kernels that sort, by dtype.
 class SortKernels final : public Companion {
  public:
-  explicit SortKernels(Backend& backend) : device_(&backend), argsorts_(backend), searches_(backend) {}
+  explicit SortKernels(Backend& backend) : device_(&backend), sorts_(backend), searches_(backend) {}
   static std::shared_ptr<SortKernels> of(const Array& x) { return x.device().backend().companion<SortKernels>(); }
-  const Argsort& argsort(DType dtype) {
-    return argsorts_.of(dtype, [&](const CompileKernel& compile) { return Argsort(device_, compile, dtype); });
+  const RowSort& sort(DType dtype, bool has_order) {
+    return sorts_.of({dtype, has_order}, [&](const CompileKernel& compile) { return RowSort(device_, compile, dtype, has_order); });
   }
   const Searchsorted& searchsorted(DType dtype) {
     return searches_.of(dtype, [&](const CompileKernel& compile) { return Searchsorted(compile, dtype); });
@@ -30,7 +31,7 @@ class SortKernels final : public Companion {
 
  private:
   Device device_;
-  KeptKernels<DType, Argsort> argsorts_;
+  KeptKernels<std::pair<DType, bool>, RowSort> sorts_;
   KeptKernels<DType, Searchsorted> searches_;
 };
 
@@ -49,10 +50,18 @@ struct Lines {
     Shape shape = lines.shape();
     if (wanted) shape[shape.rank() - 1] = *wanted;
     const Array order = Array::empty(shape, int64, x.device());
-    const Argsort& argsort = SortKernels::of(x)->argsort(x.dtype());
-    if (wanted) argsort.first(lines, rows, count, *wanted, descending, order);
-    else argsort(lines, rows, count, descending, order);
+    const std::shared_ptr<SortKernels> kernels = SortKernels::of(x);
+    const RowSort& sort = kernels->sort(x.dtype(), true);
+    if (wanted) sort.first(lines, rows, count, *wanted, descending, order);
+    else sort(lines, rows, count, descending, {}, order);
     return order;
+  }
+  /// x's elements in order, likewise.
+  Array sorted(bool descending) const {
+    const Array lines = last_to_axis(x).contiguous(), sorted = Array::empty(lines.shape(), x.dtype(), x.device());
+    const std::int64_t count = std::max<std::int64_t>(lines.shape()[-1], 1);
+    SortKernels::of(x)->sort(x.dtype(), false)(lines, lines.size() / count, count, descending, sorted, {});
+    return sorted;
   }
   /// x's elements at such places, likewise.
   Array at(const Array& order) const {
@@ -77,7 +86,7 @@ Array argsort(const Array& x, int axis, bool descending) {
 
 Array sort(const Array& x, int axis, bool descending) {
   const Lines lines("sort", x, axis);
-  return lines.last_to_axis(lines.at(lines.order(descending))).contiguous();
+  return lines.last_to_axis(lines.sorted(descending)).contiguous();
 }
 
 ArrayTopK topk(const Array& x, std::int64_t count, int axis, bool largest) {

@@ -75,19 +75,19 @@ int bits_of(const Shape& x, int axis, int axes) { return static_cast<int>(std::b
 }  // namespace
 
 PositionSort::PositionSort(Device device, const CompileKernel& compile) : device_(device), host_(HostSort::of(device)) {
-  if (!host_) radix_.emplace(compile, uint64);
+  if (!host_) radix_.emplace(compile, uint64, true);
 }
 
 void PositionSort::operator()(const Array& positions, const Shape& x, int axis, int axes, const Array& sorted, const Array& order) const {
   const auto words = [](const Array& array) { return array.view(uint64, array.shape(), array.strides(), 0); };
   require_sortable(sorted.size());
   if (sorted.size() == 0) return;
-  if (host_) host_->sort(words(positions), {}, 1, sorted.size(), words(sorted), order);
-  else (*radix_)(words(positions), 1, sorted.size(), bits_of(x, axis, axes), words(sorted), order);
+  if (host_) host_->order(words(positions), {}, 1, sorted.size(), words(sorted), order);
+  else (*radix_)(words(positions), {}, 1, sorted.size(), bits_of(x, axis, axes), words(sorted), order);
 }
 
 std::size_t PositionSort::workspace_bytes(std::int64_t count, const Shape& x, int axis, int axes) const {
-  return host_ ? HostSort::sort_bytes(device_, 1, count, true) : radix_->workspace_bytes(1, count, bits_of(x, axis, axes));
+  return host_ ? HostSort::order_bytes(device_, 1, count) : radix_->workspace_bytes(1, count, bits_of(x, axis, axes));
 }
 
 }  // namespace damo

@@ -16,6 +16,7 @@
 #include "ops/rewrites/fuse_takes.hpp"
 #include "ops/rewrites/fusion.hpp"
 #include "ops/rewrites/join_sinks.hpp"
+#include "ops/rewrites/join_sorts.hpp"
 #include "ops/rewrites/pass_contiguous.hpp"
 #include "ops/rewrites/push_out_of_loops.hpp"
 #include "ops/rewrites/reduce_in_steps.hpp"
@@ -87,6 +88,7 @@ std::vector<Pass> passes_of(const Options& options, Device device, FusionRecord*
                     }});
   if (options.fuse) passes.push_back({std::string(kDivideAmongParts), divide_among_parts});
   passes.push_back({std::string(kSinkBranches), sink_branches});
+  passes.push_back({std::string(kJoinSorts), join_sorts});
   if (options.tf32) passes.push_back({std::string(kUseTf32), use_tf32});
   if (options.fuse) {
     passes.push_back({std::string(kFuseProducts), [device](FunctionGraph graph) { return fuse_products(std::move(graph), device); }});

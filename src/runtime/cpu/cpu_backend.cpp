@@ -22,6 +22,7 @@
 #include "runtime/cpu/lapack_solver.hpp"
 #include "runtime/cpu/launch_report.hpp"
 #include "runtime/cpu/line_sort.hpp"
+#include "runtime/cpu/value_sort.hpp"
 #include "runtime/memory/memory_pool.hpp"
 #include "runtime/memory/pinned_pool.hpp"
 
@@ -173,8 +174,10 @@ void CpuBackend::launch(const LoadedKernel& loaded, const LaunchConfig& config, 
 }
 
 std::shared_ptr<const LoadedKernel> CpuBackend::native_kernel(std::string_view name) {
-  for (const cpu_backend::NativeKernel& kernel : cpu_backend::line_sort_kernels()) {
-    if (kernel.name == name) return std::make_shared<CpuKernel>(*this, kernel);
+  for (const auto kernels : {cpu_backend::line_sort_kernels(), cpu_backend::value_sort_kernels()}) {
+    for (const cpu_backend::NativeKernel& kernel : kernels) {
+      if (kernel.name == name) return std::make_shared<CpuKernel>(*this, kernel);
+    }
   }
   return nullptr;
 }
