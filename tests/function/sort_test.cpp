@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <random>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,6 +26,12 @@ class Sort : public testing::OnEachDevice {
   /// With repeated values.
   Array some(const Shape& shape, DType dtype) const { return astype(RandomGenerator(5, device()).randint(shape, is_signed(dtype) ? -50 : 0, 50), dtype); }
 };
+
+std::vector<unsigned char> bytes_of(const Array& array) {
+  const Array here = array.to(Device("cpu")).contiguous();
+  const auto* const first = static_cast<const unsigned char*>(here.data());
+  return {first, first + static_cast<std::size_t>(here.size()) * itemsize(here.dtype())};
+}
 
 /// Whether a comes before b, NaN being the greatest.
 bool before(double a, double b) { return a < b || (std::isnan(b) && !std::isnan(a)); }
@@ -143,6 +150,38 @@ TEST_P(Sort, EveryPlaceOfTheFirstIsWritten) {
   for (const std::int64_t count : {1, 6, 7, 48}) {  // a host selects an eighth and sorts more
     const TopK most = topk(x, count);
     EXPECT_NO_THROW(check_function({x}, {most.values, most.positions}, {given}, options())) << count;
+  }
+}
+
+/// What sorting values alone may do otherwise: the elements are those of argsort's places, bit for bit, in order or as a graph with or without the order.
+TEST_P(Sort, GivesTheElementsAtArgsortsPlacesBitForBit) {
+  constexpr std::uint64_t kInteresting[] = {0x0000000000000000, 0x8000000080008000, 0x7f8000007c007f80, 0xff800000fc00ff80, 0x7fc000017e017fc1, 0xffc00002fe02ffc2, 0x7ff0000000000000, 0xfff8000000000003, 0x0000000100010001};
+  std::mt19937_64 random(11);
+  for (const DType dtype : {bool_, int8, uint16, int16, uint32, int64, float16, bfloat16, float32, float64}) {
+    const Variable x = input({dtype, {kUnknown, kUnknown}}, "x");
+    for (const bool descending : {false, true}) {
+      const Function alone = function({x}, {sort(x, 1, descending)}, options()), both = function({x}, {sort(x, 1, descending), argsort(x, 1, descending)}, options());
+      for (const Shape& shape : {Shape{2, 0}, Shape{3, 1}, Shape{3, 2}, Shape{5, 7}, Shape{2, 2047}, Shape{2, 2049}, Shape{2, 8193}, Shape{1, 40003}}) {
+        std::vector<std::uint64_t> chosen;
+        for (std::int64_t i = 0; i < shape.size(); ++i) chosen.push_back(dtype == bool_ ? random() % 2 : random() % 3 == 0 ? kInteresting[random() % std::size(kInteresting)]
+                                                                                                                           : random());
+        std::vector<unsigned char> bytes;
+        for (const std::uint64_t word : chosen) {
+          const auto* const first = reinterpret_cast<const unsigned char*>(&word);
+          bytes.insert(bytes.end(), first, first + itemsize(dtype));
+        }
+        const Array there = Array::empty(shape, dtype, Device("cpu"));
+        std::copy(bytes.begin(), bytes.end(), static_cast<unsigned char*>(there.data()));
+        const Array given = there.to(device());
+        const Array places = argsort(given, 1, descending), expected = shape.size() > 0 ? take_along_axis(given, places, 1) : given;
+        SCOPED_TRACE(std::string(name(dtype)) + " " + to_string(shape) + (descending ? ", descending" : ""));
+        EXPECT_TRUE(bytes_of(sort(given, 1, descending)) == bytes_of(expected));
+        EXPECT_TRUE(bytes_of(Array(alone(given))) == bytes_of(expected));
+        const auto [values, order] = both.call<2>(given);
+        EXPECT_TRUE(bytes_of(values) == bytes_of(expected));
+        EXPECT_TRUE(bytes_of(order) == bytes_of(places));
+      }
+    }
   }
 }
 

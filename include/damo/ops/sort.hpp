@@ -4,9 +4,10 @@
 //   auto [values, positions] = topk(x, 5);      the five greatest of each row, the greatest first
 //
 // x: any dtype but 8-bit floats, which do not compare (TypeError); any strides. NaN is the greatest, both zeros are equal, and equals stay in the order that they had, descending too.
-// Gradients go back by position; those of positions are none. ShapeError for an axis that does not exist. Cost: on a GPU rows of up to 2,048 elements
-// are sorted in one kernel each, longer ones go 5 times through memory for each 8 bits of the dtype, and topk sorts whole lines. On a CPU a sort goes 2 to 4 times through
-// memory, twice that where the lower halves of 64 bits decide, and nothing is compiled for the order; topk of an eighth of a line or less reads the line once. See tests/function/sort_test.cpp.
+// So sort has the elements of argsort's places, bit for bit; a function that asks for both finds the order once. Gradients go back by position; those of positions are none. ShapeError for an axis that does not
+// exist, and for rows of nearly 2^32 elements. Cost: on a GPU rows of up to 2,048 elements are sorted in one kernel; longer ones are read once and, for each 8 bits of the dtype, read and written once,
+// argsort's with places of 4 bytes; topk sorts whole lines. On a CPU a sort goes 2 to 4 times through memory, argsort in words of 8 bytes, twice that where the lower halves of 64 bits decide, and
+// nothing is compiled for either; topk of an eighth of a line or less reads the line once. See tests/function/sort_test.cpp.
 #pragma once
 #include <cstdint>
 

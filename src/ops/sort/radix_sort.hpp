@@ -28,7 +28,7 @@ class RadixSort {
   /// dtype: of what is sorted. has_order: whether it will be asked for orders, else for values.
   RadixSort(const CompileKernel& compile, DType dtype, bool has_order);
   /// x: rows times count elements, contiguous, of whose keys only the lowest `bits` differ. sorted: the same in order, which may not be x, or empty where only
-  /// the order is wanted; order: int64 of as many, the place in its row that each had, ascending among equals, or empty. Cost: x is read once more than for each 8 bits a read and
+  /// the order is wanted; order: int64 of as many, the place in its row that each had, ascending among equals, of one that has_order; else empty. Cost: x is read once more than for each 8 bits a read and
   /// a write of the elements, and of places of 4 bytes where there is an order. ShapeError for rows that are not require_sortable.
   void operator()(const Array& x, const SortKey& key, std::int64_t rows, std::int64_t count, int bits, const Array& sorted, const Array& order) const;
   /// What that takes of the device's memory for itself.
