@@ -42,7 +42,8 @@ class PairsOfPoints : public testing::NoiseOnEachDevice {
           exponentials += std::exp(difference);
         }
         const std::int64_t at = i * centers + j;
-        ASSERT_NEAR(sums[at], sum_of, rounding * (1 + sum_of)) << dimensions << " dimensions, points " << i << " and " << j << "\n" << f.explain();
+        ASSERT_NEAR(sums[at], sum_of, rounding * (1 + sum_of)) << dimensions << " dimensions, points " << i << " and " << j << "\n"
+                                                               << f.explain();
         ASSERT_NEAR(greatest[at], most, rounding * (1 + most)) << dimensions << " dimensions, points " << i << " and " << j;
         for (std::int64_t k = 0; k < dimensions; ++k) ASSERT_NEAR(shares[at * dimensions + k], std::exp(differences[k]) / exponentials, rounding) << dimensions << " dimensions, points " << i << " and " << j;
         least = std::min(least, sums[at]);

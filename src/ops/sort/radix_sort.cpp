@@ -12,10 +12,10 @@
 namespace damo {
 namespace {
 
-constexpr std::int64_t kThreads = 512;  // of a block that moves a tile
+constexpr std::int64_t kThreads = 512;                       // of a block that moves a tile
 constexpr std::int64_t kTileBytes = 32768, kMostItems = 16;  // of elements; items are elements of a thread
 constexpr std::int64_t kDigits = 256;
-constexpr std::int64_t kCountingBlocks = 8, kLeastCounted = 4096;  // blocks of a multiprocessor, elements of a block
+constexpr std::int64_t kCountingBlocks = 8, kLeastCounted = 4096;          // blocks of a multiprocessor, elements of a block
 constexpr std::int64_t kLongest = 0xffffffff - 2 * kThreads * kMostItems;  // what a state holds
 
 // counts[row][pass][digit]

@@ -6,7 +6,8 @@ namespace {
 std::uint64_t infinity_of(DType dtype) {
   if (dtype == float16) return 0x7c00;
   if (dtype == bfloat16) return 0x7f80;
-  return dtype == float32 ? 0x7f800000 : dtype == float64 ? 0x7ff0000000000000u : 0;
+  return dtype == float32 ? 0x7f800000 : dtype == float64 ? 0x7ff0000000000000u
+                                                          : 0;
 }
 
 }  // namespace

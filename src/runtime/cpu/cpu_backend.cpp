@@ -11,17 +11,17 @@
 
 #include <damo/error.hpp>
 
-#include "runtime/cpu/matrix_engine.hpp"
 #include "runtime/cpu/cpu_compiler.hpp"
 #include "runtime/cpu/cpu_module.hpp"
 #include "runtime/cpu/dialect.hpp"
-#include "runtime/cpu/host_cache.hpp"
-#include "runtime/cpu/launch_check.hpp"
-#include "runtime/cpu/kernel_watchdog.hpp"
 #include "runtime/cpu/fourier.hpp"
+#include "runtime/cpu/host_cache.hpp"
+#include "runtime/cpu/kernel_watchdog.hpp"
 #include "runtime/cpu/lapack_solver.hpp"
+#include "runtime/cpu/launch_check.hpp"
 #include "runtime/cpu/launch_report.hpp"
 #include "runtime/cpu/line_sort.hpp"
+#include "runtime/cpu/matrix_engine.hpp"
 #include "runtime/cpu/value_sort.hpp"
 #include "runtime/memory/memory_pool.hpp"
 #include "runtime/memory/pinned_pool.hpp"

@@ -209,11 +209,15 @@ int residents_of_pass(const KernelSpec& spec, const Layout& layout) {
   return layout.form == Form::kRows ? std::min(residents, kBlocksOfGroupsOfRows) : residents;
 }
 
-/// Chunks of a row of one pass, of which each has so many blocks: those that the compiler was told of all begin at once, and each costs what its threads join and what the second kernel reads of it.
+/// Chunks of a row of one pass, of which each has so many blocks: those that the compiler was told of begin at once, and each costs what its threads join and what the second kernel reads of it.
 std::int64_t chunks_wanted(const KernelSpec& spec, const Layout& layout, std::int64_t blocks, const Processors& processors) {
   const auto of = [&](int each) { return std::int64_t{each} * processors.count; };
   if (layout.form == Form::kRows && layout.beside == 0 && blocks >= of(kEnoughBlocks) && cost_of_elements(spec) <= kMostWideCost) return 1;
-  if (layout.residents > 0) return std::max<std::int64_t>(of(layout.residents) / blocks, 1);
+  // Once, or a few times, as many as are resident, where few rows make no near multiple of that.
+  for (int times = 1; layout.residents > 0 && times < kBlocksInChunks / layout.residents; times *= 2) {
+    const std::int64_t places = times * of(layout.residents), chunks = places / blocks;
+    if (static_cast<double>(chunks * blocks) >= kBusyOfRows * static_cast<double>(places)) return chunks;
+  }
   if (has_short_columns(spec, layout)) return divide_up(of(kBlocksOfShortColumns), blocks);
   if (has_wide_columns(spec, layout)) return std::max<std::int64_t>(of(kBlocksOfWideColumns) / blocks, 1);
   return divide_up(of(kBlocksInChunks), blocks);

@@ -112,7 +112,9 @@ TEST_P(HostSorts, OrderLinesOfAllLengthsAndKeepEqualsInOrder) {
 /// Elements alone, and with their order, of a dtype of such words, of which few bits vary and which have both zeros and many kinds of NaN.
 template <class Word>
 void check_elements(const HostSort& sort, Device device, DType dtype, Word mask) {
-  const DType as = sizeof(Word) == 8 ? uint64 : sizeof(Word) == 4 ? uint32 : sizeof(Word) == 2 ? uint16 : uint8;
+  const DType as = sizeof(Word) == 8 ? uint64 : sizeof(Word) == 4 ? uint32
+                                            : sizeof(Word) == 2   ? uint16
+                                                                  : uint8;
   for (const auto& [lines, count] : kLines) {
     for (const bool descending : {false, true}) {
       const SortKey key = sort_key(dtype, descending);

@@ -59,7 +59,9 @@ void check_radix_sort(const Case<Word>& c) {
       expected_words.push_back(own[place]);
     }
   }
-  const DType as = sizeof(Word) == 8 ? uint64 : sizeof(Word) == 4 ? uint32 : sizeof(Word) == 2 ? uint16 : uint8;
+  const DType as = sizeof(Word) == 8 ? uint64 : sizeof(Word) == 4 ? uint32
+                                            : sizeof(Word) == 2   ? uint16
+                                                                  : uint8;
   const auto array = [&](DType of) { return Array::empty({rows * count}, of, device); };
   const Array x = Array::from(words, {rows * count}, device).view(dtype, {rows * count}, {1}, 0), sorted = array(dtype), order = array(int64);
   const auto words_of = [&](const Array& of) { return of.view(as, {rows * count}, {1}, 0).template to_vector<Word>(); };

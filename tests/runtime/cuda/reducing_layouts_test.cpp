@@ -117,6 +117,10 @@ TEST(CudaReducingLayouts, GivesAllThatTakesLongToJoinAsManyBlocksAsAreResident) 
   EXPECT_EQ(all.residents, 2);
   EXPECT_LE(all.blocks, 2);
   EXPECT_GT(all.blocks, 1.5);
+  const Found few = found(variance, bfloat16, 2, {134, 1000000});
+  EXPECT_LE(few.blocks, 8) << "a block a row would leave half of the places empty";
+  EXPECT_GT(few.blocks, 6.8);
+  EXPECT_GT(found(variance, bfloat16, 2, {300, 1000000}).blocks, 6.8) << "and here the last blocks would run alone";
   const Found of_words = found(variance, float32, 1, {16384, 8192});
   EXPECT_LE(of_words.blocks, of_words.residents);
   EXPECT_GT(of_words.blocks, of_words.residents - 1);
