@@ -7,6 +7,7 @@
 //   read again            each pass reads them; a kernel a pass (prefers_cuda_passes) where blocks of columns are fewer than two a multiprocessor
 // Rows, whose neighbours in memory are joined:
 //   runs of short rows    that lie one behind the other: a warp moves those of its threads through shared memory, a thread has whole ones (run_schedule.hpp)
+//   elements of short rows that begin anywhere and lie otherwise: a row a thread, which reads them where they lie
 //   pieces of short rows  of several axes, whose neighbours' pieces are neighbours: a row a thread, which reads them where they lie
 //   rows in pieces        short ones beside those of the next rows: held as tiles, as columns are; where one pass joins them read by threads that have neighbouring rows
 //   held                  by lanes of a warp, by a block, by a cluster of blocks, in 16 or 32 registers' worth a thread (hold_rows), of longer rows and of three words an element in as many as a thread has
@@ -20,7 +21,8 @@
 // One reading less        of rows that are read again: means and variances (moments.hpp), maxima and sums of exponentials (exponential_sums.hpp) (prefers_one_cuda_reading)
 // Groups                  of rows that are not held joins that can (Join::append_group) take what a thread reads at a time at once, with as many blocks resident as have enough on their way, and half the lanes where they would have one
 //                         vector each
-// Chunks                  reductions of one pass hold nothing, and are cut into chunks, which a second launch joins, for 32 blocks a multiprocessor, or 8 or 4 of columns with which little is done
+// Chunks                  reductions of one pass hold nothing, and are cut into chunks, which a second launch joins: for as many blocks as the compiler is told to be resident, of groups and of columns of 16-bit floats that
+//                         need more registers than four blocks leave; else for 32 blocks a multiprocessor, or 8 or 4 of columns with which little is done. Rows enough for three blocks a multiprocessor are not cut
 //
 // DAMO_CUDA_ROWS=lanes,items,cluster,residents replaces what is not 0 in it, and leaves blocks that read ahead out where lanes, cluster or residents are given, and whole rows of
 // a thread where anything is: for measuring.
