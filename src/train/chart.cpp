@@ -33,6 +33,8 @@ std::string print(const char* format, Numbers... numbers) {
   return text;
 }
 
+constexpr double kGreatest = 1e300, kLeastApart = 1e-12;
+
 /// One direction of the picture: values, or their logarithms, brought to places in it.
 struct Axis {
   double least = std::numeric_limits<double>::infinity(), most = -least;
@@ -40,7 +42,8 @@ struct Axis {
   bool is_log = false;
 
   double scaled(double value) const { return is_log ? std::log10(value) : value; }
-  bool has(double value) const { return std::isfinite(value) && (!is_log || value > 0); }
+  /// What lies beyond kGreatest is no more drawn than infinity: twice that is none.
+  bool has(double value) const { return std::abs(value) <= kGreatest && (!is_log || value >= 1 / kGreatest); }
   void add(double value) {
     if (!has(value)) return;
     least = std::min(least, scaled(value));
@@ -49,14 +52,18 @@ struct Axis {
   void finish() {
     if (!(least <= most)) least = 0, most = 1;
     if (least == most) least -= 0.5, most += 0.5;
+    // So far apart that doubles between them have places of their own, and round ones are apart from each other.
+    const double apart = std::max(kLeastApart * std::max(std::abs(least), std::abs(most)), 1 / kGreatest);
+    if (most - least < apart) least -= apart / 2, most += apart / 2;
   }
   double place(double value) const { return from + (scaled(value) - least) / (most - least) * (to - from); }
-  /// Round numbers: 1, 2 or 5 times a power of ten apart, about five of them. On a logarithmic axis powers of ten, and 2 and 5 times them where it is short.
+  /// Round numbers: 1, 2 or 5 times a power of ten apart, about five of them. On a logarithmic axis powers of ten, about ten at most, and 2 and 5 times them where it is short.
   std::vector<double> ticks() const {
     std::vector<double> ticks;
     if (is_log) {
       const bool is_short = most - least < 3;
-      for (double power = std::floor(least); power <= most; ++power) {
+      const double every = std::max(std::ceil((most - least) / 10), 1.0);
+      for (double power = std::floor(least / every) * every; power <= most; power += every) {
         for (const double lead : {1.0, 2.0, 5.0}) {
           const double place = power + std::log10(lead);
           if ((is_short || lead == 1) && place >= least - 1e-9 && place <= most + 1e-9) ticks.push_back(lead * std::pow(10, power));

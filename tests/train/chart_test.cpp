@@ -3,6 +3,8 @@
 #include <cmath>
 #include <fstream>
 #include <iterator>
+#include <limits>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -44,6 +46,20 @@ TEST(Chart, DrawsPointsAndOneValue) {
   EXPECT_THAT(Chart("").points("p", {1, 3}, {2, 4}).svg(), HasSubstr("d=\"M70.0 350.0h0M510.0 40.0h0\""));
   EXPECT_THAT(Chart("").line("one", {7}).svg(), HasSubstr("d=\"M290.0 195.0\""));
   EXPECT_THAT(Chart("").svg(), Not(HasSubstr("nan")));
+}
+
+TEST(Chart, DrawsWhatDoublesHardlyTellApart) {
+  const double greatest = std::numeric_limits<double>::max(), least = std::numeric_limits<double>::denorm_min();
+  const std::vector<double> pairs[] = {{-greatest, greatest}, {-1e300, 1e300}, {1, std::nextafter(1, 2)}, {1e17, 1e17 + 16}, {1e300, 1e300}, {0, least}, {least, 2 * least}, {-1e-310, 1e-310}};
+  for (const std::vector<double>& pair : pairs) {
+    for (bool is_log : {false, true}) {
+      Chart chart = Chart("").line("up", pair).points("across", pair, {1, 2});
+      const std::string svg = is_log ? chart.log_y().svg() : chart.svg();
+      EXPECT_LT(svg.size(), 6000u) << pair[0] << " to " << pair[1] << ": some five lines a direction";
+      EXPECT_THAT(svg, AllOf(Not(HasSubstr("nan")), Not(HasSubstr("inf")))) << pair[0] << " to " << pair[1];
+    }
+  }
+  EXPECT_EQ(Chart("").line("x", {-greatest, 1, greatest}).svg(), Chart("").line("x", {NAN, 1, NAN}).svg()) << "too great to be drawn";
 }
 
 TEST(Chart, SavesItsFile) {
