@@ -42,7 +42,7 @@ struct Axis {
   bool is_log = false;
 
   double scaled(double value) const { return is_log ? std::log10(value) : value; }
-  /// What lies beyond kGreatest is no more drawn than infinity: twice that is none.
+  /// What lies beyond kGreatest is no more drawn than infinity, so that differences of what is drawn are finite.
   bool has(double value) const { return std::abs(value) <= kGreatest && (!is_log || value >= 1 / kGreatest); }
   void add(double value) {
     if (!has(value)) return;

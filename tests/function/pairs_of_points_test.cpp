@@ -26,9 +26,9 @@ class PairsOfPoints : public testing::NoiseOnEachDevice {
     const Array x = view(noise({points, dimensions}, dtype)), c = view(noise({centers, dimensions}, dtype));
     const Variable points_in = input({dtype, {kUnknown, kUnknown}}, "points"), centers_in = input({dtype, {kUnknown, kUnknown}}, "centers");
     const Variable apart = expand_dims(points_in, 1) - centers_in, squares = sum(sqr(apart), 2);
-    const Function f = function({points_in, centers_in}, {squares, max(abs(apart), 2), argmin(squares, 1), softmax(apart, 2)}, {.device = device()});
+    const Function f = function({points_in, centers_in}, {squares, max(abs(apart), 2), argmin(squares, 1), softmax(apart, 2), cumsum(softmax(apart, 2), 2)}, {.device = device()});
     const Results found = f(x, c);
-    const Values of_points = x.to_doubles(), of_centers = c.to_doubles(), sums = found[0].to_doubles(), greatest = found[1].to_doubles(), nearest = found[2].to_doubles(), shares = found[3].to_doubles();
+    const Values of_points = x.to_doubles(), of_centers = c.to_doubles(), sums = found[0].to_doubles(), greatest = found[1].to_doubles(), nearest = found[2].to_doubles(), shares = found[3].to_doubles(), prefixes = found[4].to_doubles();
     const double rounding = dtype == float32 ? 1e-5 : 0.05;
     for (std::int64_t i = 0; i < points; ++i) {
       double least = std::numeric_limits<double>::infinity();
@@ -45,7 +45,13 @@ class PairsOfPoints : public testing::NoiseOnEachDevice {
         ASSERT_NEAR(sums[at], sum_of, rounding * (1 + sum_of)) << dimensions << " dimensions, points " << i << " and " << j << "\n"
                                                                << f.explain();
         ASSERT_NEAR(greatest[at], most, rounding * (1 + most)) << dimensions << " dimensions, points " << i << " and " << j;
-        for (std::int64_t k = 0; k < dimensions; ++k) ASSERT_NEAR(shares[at * dimensions + k], std::exp(differences[k]) / exponentials, rounding) << dimensions << " dimensions, points " << i << " and " << j;
+        double prefix = 0;
+        for (std::int64_t k = 0; k < dimensions; ++k) {
+          const double share = std::exp(differences[k]) / exponentials;
+          prefix += share;
+          ASSERT_NEAR(shares[at * dimensions + k], share, rounding) << dimensions << " dimensions, points " << i << " and " << j;
+          ASSERT_NEAR(prefixes[at * dimensions + k], prefix, rounding) << dimensions << " dimensions, points " << i << " and " << j;
+        }
         least = std::min(least, sums[at]);
       }
       ASSERT_EQ(sums[i * centers + static_cast<std::int64_t>(nearest[i])], least) << "of the distances that were found";

@@ -1,13 +1,12 @@
-#include <algorithm>
-#include <numeric>
-#include <optional>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include <damo/op.hpp>
 #include <damo/ops/cast.hpp>
 #include <damo/ops/indexing.hpp>
 #include <damo/ops/shape.hpp>
 #include <damo/ops/sort.hpp>
-#include <damo/ops/subtensor.hpp>
 #include <damo/thunk.hpp>
 #include "graph/base/computed_dtype.hpp"
 #include "graph/user_line.hpp"

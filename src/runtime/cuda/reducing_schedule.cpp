@@ -52,6 +52,7 @@ constexpr double kBusyOfRows = 0.85;            // of multiprocessors, while eac
 constexpr int kBlocksOfColumns = 2;             // of each multiprocessor, which go over their columns several times: of fewer some wait too long
 constexpr int kBlocksOfShortColumns = 4;        // of each multiprocessor, which holds them all at once
 constexpr int kResidentsOfShortColumns = 2;     // likewise, of columns of 16-bit floats with which more is done: the compiler is told
+constexpr double kBusyOfResidents = 0.85;       // of the places of resident blocks, each time that blocks begin: where fewer would be taken rows are cut for a few times as many
 constexpr int kEnoughBlocks = 3;                // of each multiprocessor, of rows with which little is done: what another kernel joins would cost more than multiprocessors wait
 constexpr int kVectorOfShorts = 8;                   // elements: 16 bytes of 16-bit floats
 constexpr int kLeastShortVector = 4, kMostShortCost = 8;  // elements of such columns' vectors, and what may be done with each
@@ -77,14 +78,22 @@ int cost_of_elements(const KernelSpec& spec) {
   return cost;
 }
 
+/// Whether all that is read along rows is 16-bit floats, or less.
+bool reads_shorts(const KernelSpec& spec, const Layout& layout) {
+  for (int i = 0; i < spec.input_count(); ++i) {
+    if (access_of(layout, i) == Access::kRow && spec.element_bytes(i) > 2) return false;
+  }
+  return true;
+}
+
 /// Columns of 16-bit floats, or less, with which little is done, in few registers: their blocks read a chunk in half the time, but join what its threads have of each column in the same.
 bool has_short_columns(const KernelSpec& spec, const Layout& layout) {
   if (layout.form != Form::kColumns || layout.vector < kLeastShortVector || spec.cost() > kMostShortCost) return false;
   if (kOwnRegistersOfShorts + kColumnElements * words_of_place(spec, layout) + layout.vector * most_joined_words(spec) > kRegisters / kBlocksOfShortColumns / kReducingBlock) return false;
   for (int i = 0; i < spec.input_count(); ++i) {
-    if (is_moved(access_of(layout, i)) && (access_of(layout, i) != Access::kRow || spec.element_bytes(i) > 2)) return false;
+    if (is_moved(access_of(layout, i)) && access_of(layout, i) != Access::kRow) return false;
   }
-  return true;
+  return reads_shorts(spec, layout);
 }
 
 /// Columns with which little is done, and whose threads' vectors have enough on their way.
@@ -95,11 +104,7 @@ bool has_wide_columns(const KernelSpec& spec, const Layout& layout) {
 /// Columns of 16-bit floats with which more is done than has_short_columns asks, but no more than their threads do in the time that memory takes: of twice as many elements and half the blocks, what
 /// threads join when they have read theirs is half, too.
 bool has_dear_short_columns(const KernelSpec& spec, const Layout& layout) {
-  if (layout.form != Form::kColumns || layout.vector != kVectorOfShorts || !joins_in_one_pass(spec)) return false;
-  for (int i = 0; i < spec.input_count(); ++i) {
-    if (access_of(layout, i) == Access::kRow && spec.element_bytes(i) > 2) return false;
-  }
-  return takes_groups(spec) || has_wide_columns(spec, layout);
+  return layout.form == Form::kColumns && layout.vector == kVectorOfShorts && joins_in_one_pass(spec) && reads_shorts(spec, layout) && (takes_groups(spec) || has_wide_columns(spec, layout));
 }
 
 void share_columns(const KernelSpec& spec, Layout& layout, std::int64_t outputs, std::int64_t length, const AskedRows& asked) {
@@ -216,7 +221,7 @@ std::int64_t chunks_wanted(const KernelSpec& spec, const Layout& layout, std::in
   // Once, or a few times, as many as are resident, where few rows make no near multiple of that.
   for (int times = 1; layout.residents > 0 && times < kBlocksInChunks / layout.residents; times *= 2) {
     const std::int64_t places = times * of(layout.residents), chunks = places / blocks;
-    if (static_cast<double>(chunks * blocks) >= kBusyOfRows * static_cast<double>(places)) return chunks;
+    if (static_cast<double>(chunks * blocks) >= kBusyOfResidents * static_cast<double>(places)) return chunks;
   }
   if (has_short_columns(spec, layout)) return divide_up(of(kBlocksOfShortColumns), blocks);
   if (has_wide_columns(spec, layout)) return std::max<std::int64_t>(of(kBlocksOfWideColumns) / blocks, 1);

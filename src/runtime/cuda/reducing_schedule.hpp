@@ -7,8 +7,8 @@
 //   read again            each pass reads them; a kernel a pass (prefers_cuda_passes) where blocks of columns are fewer than two a multiprocessor
 // Rows, whose neighbours in memory are joined:
 //   runs of short rows    that lie one behind the other: a warp moves those of its threads through shared memory, a thread has whole ones (run_schedule.hpp)
-//   elements of short rows that begin anywhere and lie otherwise: a row a thread, which reads them where they lie
 //   pieces of short rows  of several axes, whose neighbours' pieces are neighbours: a row a thread, which reads them where they lie
+//   elements of them      where short rows begin anywhere and lie otherwise: likewise
 //   rows in pieces        short ones beside those of the next rows: held as tiles, as columns are; where one pass joins them read by threads that have neighbouring rows
 //   held                  by lanes of a warp, by a block, by a cluster of blocks, in 16 or 32 registers' worth a thread (hold_rows), of longer rows and of three words an element in as many as a thread has
 //                         (row_holders.hpp). The compiler is told how many blocks are to be resident
