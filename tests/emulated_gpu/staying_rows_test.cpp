@@ -113,6 +113,18 @@ TEST_F(StayingRowsOnEmulatedGpu, ReadTwoArraysAhead) {
   check_gradient(26, 40001, bfloat16, 0, "512 lanes of 5 vectors of 8 in 2 blocks that stay, 2 ahead");
 }
 
+/// The logit of a label, read where it lies when the row begins (runtime/kernel/sought_elements.hpp), and the gradient, in which the label's element is another than the rest.
+TEST_F(StayingRowsOnEmulatedGpu, SeekAnElement) {
+  const Graph losses = [](const std::vector<Variable>& v) -> std::vector<Variable> {
+    const Variable label = where(gt(v[1], 0.0), 7, where(gt(v[1], -1.0), 39000, -1));
+    const Variable apart = v[0] - max(v[0], 1, keepdims), e = exp(apart), all = sum(e, 1, keepdims), is_label = eq(index_along(v[0], 1), astype(label, int64));
+    return {log(all) - sum(where(is_label, apart, 0.0), 1, keepdims), e / all - where(is_label, 1.0, 0.0)};
+  };
+  check("cross entropy", {{26, 40001}, {26, 1}}, bfloat16, losses, 0, "in 2 blocks that stay");
+  check("cross entropy", {{26, 65536}, {26, 1}}, float32, losses, 0, "in 2 blocks that stay");
+  check("cross entropy", {{26, 65533}, {26, 1}}, float32, losses, 1, "that stay");
+}
+
 TEST_F(StayingRowsOnEmulatedGpu, JoinAcrossWideRows) {
   const Graph gradients = [](const std::vector<Variable>& v) -> std::vector<Variable> { return grad(sum((standard(v[0], {1}) * v[1] + v[2]) * v[3]), {v[0], v[1], v[2]}); };
   const Graph of_rms = [](const std::vector<Variable>& v) -> std::vector<Variable> { return grad(sum(v[0] * rsqrt(mean(v[0] * v[0], 1, keepdims) + 1e-5) * v[1] * v[2]), {v[0], v[1]}); };

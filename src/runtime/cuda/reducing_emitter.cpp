@@ -19,7 +19,6 @@ namespace {
 
 /// Of what the text declares and this kernel does not need: warnings are for the user's own text, which stands before.
 constexpr const char* kNoWarnings = "#pragma nv_diag_suppress 177\n";
-constexpr int kFewElements = 4;  // of a row, that a thread has
 
 }  // namespace
 
@@ -232,25 +231,6 @@ bool CudaReducingEmitter::divides_by_count() const {
   return false;
 }
 
-/// The row's value that a step compares with the element's place, of which 32 bits say all: a label, say, with each class. -1 of all other steps.
-int CudaReducingEmitter::compared_with_place(int value) const {
-  const Step& step = spec_.step_of(value);
-  if (step.join || layout_.wide || backward_ || step.code != "x0 == x1" || (step.compute != int64 && step.compute != int32) || step.inputs.size() != 2) return -1;
-  const auto is_place = [&](int input) { return input >= spec_.first_step() && spec_.step_of(input).is_place; };
-  for (int i : {0, 1}) {
-    const int place = step.inputs[static_cast<std::size_t>(i)], other = step.inputs[static_cast<std::size_t>(1 - i)];
-    if (is_place(place) && !passes_.is_element(other) && steps_.dtype(other) == step.compute) return other;
-  }
-  return -1;
-}
-
-bool CudaReducingEmitter::compares_place() const {
-  for (int value = spec_.first_step(); value < spec_.first_step() + static_cast<int>(spec_.steps.size()); ++value) {
-    if (compared_with_place(value) >= 0) return true;
-  }
-  return false;
-}
-
 /// Whether nothing reads the value but outputs of 16-bit floats, and what rounds it to one.
 bool CudaReducingEmitter::is_only_stored_short(int value) const {
   for (const Step& step : spec_.steps) {
@@ -281,17 +261,6 @@ std::string CudaReducingEmitter::call(int value) const {
   if (!divides_by_row(value)) return steps_.call(value, names);
   const char* const divides = is_only_stored_short(value) ? "divide_to_half(" : is_half(spec_.step_of(value).result) ? "divide_once(" : "divide(";
   return divides + steps_.value_text(spec_.step_of(value).inputs[0], names) + ", d" + number(spec_.step_of(value).inputs[1]) + (is_row_value(spec_.step_of(value).inputs[1]) ? "[k])" : ")");
-}
-
-/// The row's values with which a pass compares the places of elements: a vector's are compared at once, and only where one of them may be it, one by one. Threads that have whole rows would
-/// go both ways, and their places are numbers that the compiler knows.
-std::set<int> CudaReducingEmitter::sought_by(const Passes::Pass& pass) const {
-  std::set<int> sought;
-  if (layout_.whole && layout_.items * layout_.vector <= kFewElements) return sought;  // to compare each takes less than a branch, and compiles sooner
-  for (int value : pass.steps) {
-    if (const int compared = compared_with_place(value); compared >= 0 && rows() && layout_.vector > 1 && !has_runs()) sought.insert(compared);
-  }
-  return sought;
 }
 
 /// What a pass does with each element of the vector at `at`; without `sought`, of one in which no place is what sought_by() gives.
@@ -465,7 +434,10 @@ void CudaReducingEmitter::emit_row_values(const std::vector<int>& given, const s
     const std::string j = "j" + number(spec_.accumulator_of(join)) + (several() ? "[k]" : "");
     emit(join, is_over_count(join) ? "over(" + j + ", count)" : steps_.post(join, j, "a.length"));
   }
-  for (int value : steps) emit(value, is_over_count(value) ? "over(" + steps_.value_text(spec_.step_of(value).inputs[0], names) + ", count)" : steps_.call(value, names));
+  for (int value : steps) {
+    if (spec_.step_of(value).is_at_place) emit_sought_element(value);
+    else emit(value, is_over_count(value) ? "over(" + steps_.value_text(spec_.step_of(value).inputs[0], names) + ", count)" : steps_.call(value, names));
+  }
 }
 
 void CudaReducingEmitter::emit_row_stores() {
@@ -504,6 +476,7 @@ void CudaReducingEmitter::emit_main() {
     if (stays()) emit_loads_ahead(inputs);
     else emit_loads(inputs, "first + u * " + number(step()));
   }
+  emit_sought_loads();
   emit_passes();
   if (layout_.chunked) {
     for (int join : passes_.all()[0].joins) {

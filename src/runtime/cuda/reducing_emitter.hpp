@@ -20,6 +20,8 @@
 //
 //   prefixes  (whole) beside joins of rows: made of the elements as they are held (reducing_prefixes.cpp)
 //
+//   sought    an element that is known by its place is read when the row begins (reducing_places.cpp)
+//
 //   groups    (else) joins append what a thread has read of a row at once, not vector by vector (reducing_groups.cpp).
 //
 // Of rows a vector is neighbours along the row; where rows begin anywhere (Ends), vectors lie where memory wants them, of blocks that stay in whole
@@ -185,6 +187,10 @@ class CudaReducingEmitter {
   bool compares_place() const;
   void emit_inner(int i);
   std::set<int> sought_by(const Passes::Pass& pass) const;
+  std::vector<int> made_of_element(int value) const;
+  void emit_sought_load(int value);
+  void emit_sought_loads();
+  void emit_sought_element(int value);
   bool is_only_stored_short(int value) const;
   /// Looks at what an output stores, if it is guarded.
   std::string look(int output, const std::string& stored) const { return cuda_look(spec_, output, stored); }

@@ -141,7 +141,7 @@ void StepPrinter::add(const Step& step) {
   const int value = static_cast<int>(dtypes_.size());
   dtypes_.push_back(step.result);
   called_.emplace_back();
-  if (step.is_place || step.is_count) return;
+  if (step.is_place || step.is_count || step.is_at_place) return;
   if (step.join) {
     const int accumulator = spec_.accumulator_of(value);
     called_.back() = "joined" + std::to_string(accumulator);

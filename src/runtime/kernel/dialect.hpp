@@ -69,6 +69,8 @@ class Dialect {
   virtual bool joins_across(const KernelSpec&, const Geometry&, const Processors&) const { return false; }
   /// Whether one kernel both joins rows and makes their prefix joins; else split_prefixes.
   virtual bool scans_rows(const KernelSpec&, const Geometry&, const Processors&) const { return false; }
+  /// Whether sums of one element of a row, which a value of the row tells, are that element, read where it lies (sought_elements.hpp).
+  virtual bool seeks_elements() const { return false; }
   /// Whether what prefix joins are made of, of elements that follow from joins of rows, is better left in memory by the kernel before theirs than made again.
   virtual bool leaves_elements() const { return false; }
   /// Whether inputs of kernels that reduce are copied first where they lie across the other arrays (ops/copies_first.hpp), as nothing turns them around within such a kernel.

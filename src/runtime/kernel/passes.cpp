@@ -18,6 +18,7 @@ Passes::Passes(const KernelSpec& spec, const MayKeep& may_keep) : spec_(spec) {
       element |= is_element(input);
       known = std::max(known, this->known(input));
     }
+    if (step.is_at_place) element = false;
     if (step.join) ++known, element = step.join->prefix != Prefix::kNone;
     count = std::max(count, known);
     element_.push_back(element);

@@ -72,13 +72,14 @@ struct Step {
   std::optional<Join> join;  ///< code gives, from one element, what is joined
   bool is_place = false;     ///< no inputs: the element's number among those that are reduced together, in C order
   bool is_count = false;     ///< no inputs: how many elements are reduced together. A value of a row that needs no join
+  bool is_at_place = false;  ///< inputs: an element's value, and a row's that is the number of one: that element's value added to 0, or 0 where the row has none of that number. A value of a row that needs no join of its own (sought_elements.hpp)
 
   /// As which the code sees input i.
   DType input_as(std::size_t i) const { return i == 0 && condition_first ? bool_ : i < inputs_as.size() ? inputs_as[i] : compute; }
 
   friend bool operator==(const Step& a, const Step& b) {
     return a.name == b.name && a.code == b.code && a.compute == b.compute && a.result == b.result &&
-           a.condition_first == b.condition_first && a.rounds == b.rounds && a.inputs == b.inputs && a.inputs_as == b.inputs_as && a.join == b.join && a.is_place == b.is_place && a.is_count == b.is_count;
+           a.condition_first == b.condition_first && a.rounds == b.rounds && a.inputs == b.inputs && a.inputs_as == b.inputs_as && a.join == b.join && a.is_place == b.is_place && a.is_count == b.is_count && a.is_at_place == b.is_at_place;
   }
 };
 
@@ -248,7 +249,7 @@ struct KernelSpec {
   /// Whether a value is one of those joins.
   bool is_across(int value) const { return value >= first_step() && step_of(value).join && step_of(value).join->across; }
   bool uses_place() const {
-    return std::any_of(steps.begin(), steps.end(), [](const Step& step) { return step.is_place; });
+    return std::any_of(steps.begin(), steps.end(), [](const Step& step) { return step.is_place || step.is_at_place; });
   }
   const Step& step_of(int value) const { return steps[static_cast<std::size_t>(value - first_step())]; }
   /// Of a value that a join gives: the first join that has the same accumulator.

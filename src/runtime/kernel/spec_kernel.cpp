@@ -4,23 +4,28 @@
 #include <utility>
 
 #include <damo/log.hpp>
+#include "graph/rewrite/pass_names.hpp"
 #include "runtime/array/array_layout.hpp"
 #include "runtime/kernel/cache.hpp"
 #include "runtime/kernel/dialect.hpp"
 #include "runtime/kernel/short_integers.hpp"
+#include "runtime/kernel/sought_elements.hpp"
 #include "runtime/kernel/taken.hpp"
 #include "runtime/memory/workspace.hpp"
 #include "runtime/stream/work_log.hpp"
 
 namespace damo {
 
-SpecKernel::SpecKernel(KernelSpec spec, Backend& backend, bool contracts) : spec_(std::move(spec)), backend_(backend), contracts_(contracts) {}
+SpecKernel::SpecKernel(KernelSpec spec, Backend& backend, bool contracts) : spec_(std::move(spec)), backend_(backend), contracts_(contracts), seeks_(backend.dialect().seeks_elements() && !is_disabled(kSeekElements) && with_sought_elements(spec_)) {}
 
 const KernelSpec& SpecKernel::form(const std::vector<int>& digits) const {
-  if (!may_go_short(spec_)) return spec_;
+  if (!may_go_short(spec_) && !seeks_) return spec_;
   const std::lock_guard lock(forms_mutex_);
   const auto found = forms_.find(digits);
-  return found != forms_.end() ? found->second : forms_.emplace(digits, with_short_integers(spec_, digits)).first->second;
+  if (found != forms_.end()) return found->second;
+  KernelSpec form = with_short_integers(spec_, digits);
+  if (seeks_) form = with_sought_elements(form).value_or(form);
+  return forms_.emplace(digits, std::move(form)).first->second;
 }
 
 const KernelSpec& SpecKernel::spec_for(const Geometry& geometry, std::span<const Scalar> numbers) const { return form(layout_digits(geometry, numbers)); }

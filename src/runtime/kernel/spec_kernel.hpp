@@ -46,7 +46,7 @@ class SpecKernel {
   bool contracts() const { return contracts_; }
   Backend& backend() const { return backend_; }
 
-  /// The spec as the text of the layout has it: what fits 32 bits there in 32 (short_integers.hpp). Its inputs, outputs and numbers are spec()'s.
+  /// The spec as the text of the layout has it: what fits 32 bits there in 32 (short_integers.hpp), and sought elements where the target takes them (sought_elements.hpp). Its inputs, outputs and numbers are spec()'s.
   const KernelSpec& spec_of(const Layout& layout) const { return form(layout.digits); }
   /// That of layout_of(), of which numbers are told there.
   const KernelSpec& spec_for(const Geometry& geometry, std::span<const Scalar> numbers = {}) const;
@@ -93,6 +93,7 @@ class SpecKernel {
   KernelSpec spec_;
   Backend& backend_;
   bool contracts_;
+  bool seeks_;  // the text has sought elements (sought_elements.hpp)
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<Variant>> variants_;  // few; never removed
   struct Known {
