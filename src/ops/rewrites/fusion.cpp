@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "ops/rewrites/fusion_cut.hpp"
 #include "ops/rewrites/fusion_groups.hpp"
 #include "ops/rewrites/fusion_reductions.hpp"
+#include "ops/rewrites/fusion_repeats.hpp"
 
 namespace damo {
 namespace {
@@ -62,6 +64,8 @@ class KernelPlan {
     Apart end;  // the limit behind which others of its group begin
   };
   const std::vector<Kernel>& kernels() const { return kernels_; }
+  /// By node: its number; -1 of those that no kernel has.
+  std::span<const int> kernel_of() const { return kernel_of_; }
 
   struct Border {
     int producer, reader;  // kernels
@@ -141,11 +145,15 @@ bool reads_size(const FunctionGraph& graph, NodeId node) {
 }  // namespace
 
 FunctionGraph fuse_elementwise(FunctionGraph graph, const FusionLimits& limits, FusionRecord* record) {
-  KernelPlan plan(graph, limits);
-  const std::vector<KernelPlan::Border> borders = record ? plan.borders() : std::vector<KernelPlan::Border>();
+  std::optional<KernelPlan> plan(std::in_place, graph, limits);
+  if (repeat_free_values(graph, plan->kernel_of())) {
+    graph.prune();
+    plan.emplace(graph, limits);
+  }
+  const std::vector<KernelPlan::Border> borders = record ? plan->borders() : std::vector<KernelPlan::Border>();
   FusionBuilder builder(graph);
   std::vector<NodeId> made;
-  for (const KernelPlan::Kernel& kernel : plan.kernels()) made.push_back(kernel.members.size() > 1 || reads_size(graph, kernel.members[0]) ? builder.replace(kernel.members) : kernel.members[0]);
+  for (const KernelPlan::Kernel& kernel : plan->kernels()) made.push_back(kernel.members.size() > 1 || reads_size(graph, kernel.members[0]) ? builder.replace(kernel.members) : kernel.members[0]);
   for (const KernelPlan::Border& border : borders) record->note(made[static_cast<std::size_t>(border.producer)], made[static_cast<std::size_t>(border.reader)], border.why);
   graph.prune();
   return graph;
