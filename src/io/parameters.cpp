@@ -2,6 +2,8 @@
 
 #include <damo/io/npy.hpp>
 #include <damo/io/safetensors.hpp>
+#include "runtime/exec/shared_state.hpp"
+#include "runtime/memory/workspace.hpp"
 
 namespace damo {
 namespace {
@@ -12,6 +14,7 @@ bool is_npz(const std::string& path) {
   throw OptionError("parameters: " + path + ": the name of a file of parameters ends in .safetensors or .npz");
 }
 
+/// In the names' order.
 std::map<std::string, Shared, std::less<>> by_name(std::span<const Shared> parameters) {
   std::map<std::string, Shared, std::less<>> named;
   for (const Shared& parameter : parameters) {
@@ -25,8 +28,10 @@ std::map<std::string, Shared, std::less<>> by_name(std::span<const Shared> param
 
 void save(const std::string& path, std::span<const Shared> parameters) {
   const bool npz = is_npz(path);
+  by_name(parameters);  // refuses what cannot be told apart
   NamedArrays arrays;
-  for (const auto& [name, parameter] : by_name(parameters)) arrays.emplace(name, parameter.array());
+  std::vector<Array> values = values_of(parameters);
+  for (std::size_t i = 0; i < values.size(); ++i) arrays.emplace(parameters[i].name(), std::move(values[i]));
   if (npz) npz::save(path, arrays);
   else safetensors::save(path, arrays);
 }
@@ -35,7 +40,8 @@ void load(const std::string& path, std::span<const Shared> parameters) {
   const bool npz = is_npz(path);
   const auto named = by_name(parameters);
   const Device device = parameters.empty() ? Device() : parameters.front().device();
-  const NamedArrays arrays = npz ? npz::load(path, device) : safetensors::load(path, device);
+  const WorkspaceScope none(nullptr);  // also within a thunk: the arrays become the variables' values and outlive its workspace
+  NamedArrays arrays = npz ? npz::load(path, device) : safetensors::load(path, device);
   ErrorParts parts;
   for (const auto& [name, parameter] : named) {
     const auto found = arrays.find(name);
@@ -55,7 +61,10 @@ void load(const std::string& path, std::span<const Shared> parameters) {
     parts.message = "parameters: " + path + " does not fit: " + std::to_string(parts.operands.size()) + (parts.operands.size() == 1 ? " difference" : " differences");
     throw FileError(parts);
   }
-  for (const auto& [name, parameter] : named) parameter.set(arrays.find(name)->second.to(parameter.device()));
+  std::vector<Array> values;
+  for (const Shared& parameter : parameters) values.push_back(arrays.find(parameter.name())->second.to(parameter.device()).contiguous());
+  arrays.clear();  // the variables' values are nobody else's
+  replace_values(parameters, values);
 }
 
 }  // namespace damo

@@ -28,7 +28,7 @@ void set_known_layouts(const Program& program, std::vector<Cell>& cells) {
     if (const Array& value = program.constant(static_cast<int>(i))) CellAccess::set_layout(cells[i], value.shape(), value.strides());
   }
   for (std::size_t i = 0; i < program.shared().size(); ++i) {
-    const SharedState& state = *program.shared_uses()[i].state;
+    SharedState& state = *program.shared_uses()[i].state;
     const Shape shape = state.type().dims.is_known() ? state.type().dims : state.value().shape();
     CellAccess::set_layout(cells[at(program.shared()[i])], shape, contiguous_strides(shape));
   }

@@ -32,7 +32,27 @@ void Shared::set(const Array& value) const {
   if (value.dtype() != state.type().dtype) throw TypeError(what, "convert it to " + std::string(damo::name(state.type().dtype)));
   if (!state.type().accepts(value.dtype(), value.shape())) throw ShapeError(what, "reshape it, or declare the extents that change as kUnknown where the variable is made");
   if (value.device() != state.device()) throw DeviceError(what + ", the variable is on " + state.device().name(), "copy it there with .to(Device(\"" + state.device().name() + "\"))");
-  state.set(kept(value));
+  Array copy = kept(value);
+  const SharedCall::NewValue replaced{&state, &copy};
+  SharedCall::replace({&replaced, 1});
+}
+
+std::vector<Array> values_of(std::span<const Shared> variables) {
+  std::vector<Array> values(variables.size());
+  std::vector<SharedCall::Use> uses;
+  std::vector<Array*> to;
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    uses.push_back({&state_of(variables[i]), false});
+    to.push_back(&values[i]);
+  }
+  SharedCall(uses, to);
+  return values;
+}
+
+void replace_values(std::span<const Shared> variables, std::span<Array> values) {
+  std::vector<SharedCall::NewValue> replaced;
+  for (std::size_t i = 0; i < variables.size(); ++i) replaced.push_back({&state_of(variables[i]), &values[i]});
+  SharedCall::replace(replaced);
 }
 
 Shared shared(std::string name, const Array& value, const Shape& dims, SourceLine where) {

@@ -28,24 +28,13 @@ void SharedState::refuse_own_call(const char* what) const {
   throw GraphError(label() + " cannot be " + what + " here: an op of a Function that updates it is running in this thread", "do it after the call");
 }
 
-Array SharedState::value() const {
-  std::unique_lock lock(mutex);
-  if (is_taken_ && writer_ == std::this_thread::get_id()) refuse_own_call("read");
-  changed.wait(lock, [&] { return !is_taken_; });
-  require_value();
-  return value_;
+Array SharedState::value() {
+  Array value;
+  const SharedCall::Use use{this, false};
+  Array* const to = &value;
+  SharedCall({&use, 1}, {&to, 1});
+  return value;
 }
-
-void SharedState::set(Array value) {
-  {
-    std::unique_lock lock(mutex);
-    if (writer_ == std::this_thread::get_id()) refuse_own_call("set");
-    changed.wait(lock, [&] { return writer_ == std::thread::id(); });
-    std::swap(value_, value);
-    is_broken_ = false;
-  }
-  changed.notify_all();
-}  // the old value goes back to its pool outside the lock
 
 SharedCall::SharedCall(std::span<const Use> uses, std::span<Array* const> values) {
   if (uses.empty()) return;
@@ -100,5 +89,20 @@ void SharedCall::publish(std::span<const NewValue> values) {
   uses_ = {};
   changed.notify_all();
 }
+
+void SharedCall::replace(std::span<const NewValue> values) {
+  {
+    std::unique_lock lock(mutex);
+    for (const NewValue& value : values) {
+      if (value.state->writer_ == std::this_thread::get_id()) value.state->refuse_own_call("set");
+    }
+    changed.wait(lock, [&] { return std::all_of(values.begin(), values.end(), [](const NewValue& value) { return value.state->writer_ == std::thread::id(); }); });
+    for (const auto& [state, value] : values) {
+      swap(state->value_, *value);
+      state->is_broken_ = false;
+    }
+  }
+  changed.notify_all();
+}  // the caller gives the old values back to their pools, outside the lock
 
 }  // namespace damo

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <damo/array.hpp>
+#include <damo/shared.hpp>
 #include <damo/type.hpp>
 #include <damo/variable.hpp>
 
@@ -28,9 +29,7 @@ class SharedState final : public SharedStorage {
   /// "shared variable w float32 (3,)"
   std::string label() const;
   /// A share of the present value: to be read, at once.
-  Array value() const;
-  /// value: in C order, nobody else's.
-  void set(Array value);
+  Array value();
 
  private:
   friend class SharedCall;
@@ -67,9 +66,16 @@ class SharedCall {
   };
   /// Gives all updated variables their new values and ends the call's use of them.
   void publish(std::span<const NewValue> values);
+  /// The same without a call, once nobody updates any of them: also variables without a value have one then.
+  static void replace(std::span<const NewValue> values);
 
  private:
   std::span<const Use> uses_;  // empty when it is over
 };
+
+/// Shares of what the variables hold at one moment, in their order: to be read. Calls that update them meanwhile write elsewhere.
+std::vector<Array> values_of(std::span<const Shared> variables);
+/// Gives all of them new values at one moment. values: of their types, on their devices, in C order, nobody else's; they get the old ones.
+void replace_values(std::span<const Shared> variables, std::span<Array> values);
 
 }  // namespace damo
