@@ -12,6 +12,9 @@
 
 #include <damo/io/file_error.hpp>
 
+#include "graph/base/characters.hpp"
+#include "io/file_kind.hpp"
+
 namespace damo::io {
 namespace {
 
@@ -26,12 +29,13 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
-bool can_be_replaced(const std::string& path) {
+/// What stands there that no file may replace; empty: a file or nothing.
+std::string_view obstacle_at(const std::string& path) {
   const int kept = errno;
   struct stat status{};
-  const bool can = ::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
+  const std::string_view obstacle = ::stat(path.c_str(), &status) == 0 ? other_kind(status.st_mode) : std::string_view();
   errno = kept;
-  return can;
+  return obstacle;
 }
 
 }  // namespace
@@ -39,8 +43,11 @@ bool can_be_replaced(const std::string& path) {
 AtomicFile::AtomicFile(std::string format, const std::string& path)
     : format_(std::move(format)), path_(path), target_(target_of(path)), folder_(folder_of(target_)),
       directory_(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
-      file_(directory_ && can_be_replaced(target_) ? create_temporary(directory_.number(), temporary_name_, 0666) : Descriptor(-1)) {
-  if (!file_) fail(can_be_replaced(target_) ? std::strerror(errno) : "it is a folder or a device");
+      file_(directory_ && obstacle_at(target_).empty() ? create_temporary(directory_.number(), temporary_name_, 0666) : Descriptor(-1)) {
+  if (!file_) {
+    const std::string_view obstacle = obstacle_at(target_);
+    fail(obstacle.empty() ? std::strerror(errno) : "it is " + std::string(obstacle));
+  }
   // From here on nothing throws: a constructor that fails leaves no one to remove the file.
   struct stat before{};
   if (::stat(target_.c_str(), &before) == 0 && fchmod(file_.number(), before.st_mode & 07777) != 0) {}  // of another owner's: the usual rights
@@ -51,7 +58,7 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::fail(const std::string& reason) const {
-  throw FileError(format_ + ": cannot write " + path_ + ": " + reason);
+  throw FileError(printable(format_ + ": cannot write " + path_ + ": " + reason));
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {

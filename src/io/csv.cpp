@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "graph/base/characters.hpp"
 #include "io/atomic_file.hpp"
 #include "io/source.hpp"
 
@@ -57,7 +58,7 @@ class Reader {
 
   std::int64_t column() const { return column_; }
   [[noreturn]] void fail(const std::string& message) const {
-    throw FileError("csv: " + path_ + ": line " + std::to_string(line_) + ", column " + std::to_string(column_) + ": " + message);
+    throw FileError("csv: " + printable(path_) + ": line " + std::to_string(line_) + ", column " + std::to_string(column_) + ": " + message);
   }
 
  private:
@@ -77,11 +78,7 @@ class Reader {
   bool is_open_ = false;
 };
 
-std::string shown(std::string_view field) {
-  std::string text(field.substr(0, 40));
-  for (char& letter : text) letter = letter >= ' ' && letter <= '~' ? letter : '?';
-  return "'" + text + (field.size() > 40 ? "...'" : "'");
-}
+std::string shown(std::string_view field) { return "'" + printable(field, io::kMostOfAText) + "'"; }
 
 /// The field's number as one of dtype, or false.
 bool parse(std::string_view field, DType dtype, std::vector<std::byte>& to) {

@@ -11,6 +11,8 @@
 
 #if DAMO_HAS_ZLIB
 #include <zlib.h>
+#else
+#include "graph/base/characters.hpp"
 #endif
 
 namespace damo::io {
@@ -86,7 +88,7 @@ std::unique_ptr<Source> open_maybe_compressed(const std::string& format, const s
 #if DAMO_HAS_ZLIB
   return std::make_unique<GzipSource>(format, path);
 #else
-  throw FileError(format + ": " + path + " is compressed: this build of Damo has no zlib", "install zlib1g-dev and build again, or unpack it: gunzip -k " + path);
+  throw FileError(format + ": " + printable(path) + " is compressed: this build of Damo has no zlib", "install zlib1g-dev and build again, or unpack it: gunzip -k " + printable(path));
 #endif
 }
 

@@ -4,7 +4,7 @@
 #include <bit>
 #include <filesystem>
 
-
+#include "graph/base/characters.hpp"
 #include "io/gzip.hpp"
 
 namespace damo::idx {
@@ -29,7 +29,7 @@ std::string file_of(const std::string& folder, const std::string& name) {
   std::error_code none;
   if (std::filesystem::exists(plain, none)) return plain;
   if (std::filesystem::exists(packed, none)) return packed;
-  throw FileError("idx: " + plain + " is not there, nor with .gz", "idx::load reads a file of any name");
+  throw FileError("idx: " + printable(plain) + " is not there, nor with .gz", "idx::load reads a file of any name");
 }
 
 }  // namespace

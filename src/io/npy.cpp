@@ -4,7 +4,10 @@
 #include <charconv>
 #include <optional>
 #include <span>
+#include <utility>
 
+#include "graph/base/characters.hpp"
+#include "graph/base/environment.hpp"
 #include "io/atomic_file.hpp"
 #include "io/npy_member.hpp"
 
@@ -99,7 +102,7 @@ class HeadReader {
     if (!found && !has_order) found = find(kNames, bare);
     if (!found) {
       at_ = begin;
-      fail("expected one of Damo's dtypes, found '" + code + "'");
+      fail("expected one of Damo's dtypes, found '" + printable(code, kMostOfAText) + "'");
     }
     head.dtype = *found;
     head.order_is_foreign = has_order && code[0] == '>';
@@ -183,6 +186,22 @@ std::string npy_head(const Array& array) {
 }
 
 }  // namespace io
+
+const Array& NamedArrays::at(std::string_view name) const {
+  if (const auto found = find(name); found != end()) return found->second;
+  constexpr std::size_t kMostNames = 20;
+  ErrorParts parts;
+  parts.message = "NamedArrays: there is no '" + printable(name, io::kMostOfAName) + (empty() ? "', nor any other" : "'; there are");
+  std::vector<std::string_view> names;
+  for (const auto& [other, array] : *this) {
+    if (names.size() < kMostNames) parts.operands.push_back(printable(other, io::kMostOfAName) + " " + describe(array));
+    names.emplace_back(other);
+  }
+  if (names.size() > kMostNames) parts.operands.push_back("and " + std::to_string(names.size() - kMostNames) + " more");
+  if (const std::string_view like = nearest(name, names); !like.empty()) parts.remedy = "the nearest is '" + printable(like, io::kMostOfAName) + "'";
+  throw FileError(parts);
+}
+Array& NamedArrays::at(std::string_view name) { return const_cast<Array&>(std::as_const(*this).at(name)); }
 
 Array npy::load(const std::string& path, Device device) {
   io::FileSource source("npy", path);

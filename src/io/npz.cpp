@@ -7,8 +7,11 @@
 #include <memory>
 
 #include "io/atomic_file.hpp"
+#include "io/file_kind.hpp"
 #include "io/npy_member.hpp"
 #endif
+
+#include "graph/base/characters.hpp"
 
 namespace damo::npz {
 #if DAMO_HAS_ZIP
@@ -37,7 +40,7 @@ Archive open(const std::string& path, int flags, std::string& reason) {
 class MemberSource final : public io::Source {
  public:
   MemberSource(const std::string& path, const std::string& member, zip_t* archive, zip_uint64_t index)
-      : Source("npz", path + ", member " + member), file_(zip_fopen_index(archive, index, 0)) {
+      : Source("npz", path + ", member " + printable(member, io::kMostOfAName)), file_(zip_fopen_index(archive, index, 0)) {
     if (!file_) fail(zip_strerror(archive));
   }
 
@@ -54,14 +57,17 @@ class MemberSource final : public io::Source {
 }  // namespace
 
 NamedArrays load(const std::string& path, Device device) {
+  const auto refuse = [&](const std::string& reason) { throw FileError("npz: " + printable(path) + ": " + reason); };
+  struct stat status{};
+  if (const std::string_view kind = stat(path.c_str(), &status) == 0 ? io::other_kind(status.st_mode) : std::string_view(); !kind.empty()) refuse("expected a file, found " + std::string(kind));
   std::string reason;
   const Archive archive = open(path, ZIP_RDONLY | ZIP_CHECKCONS, reason);
-  if (!archive) throw FileError("npz: " + path + ": " + reason);
+  if (!archive) refuse(reason);
   NamedArrays arrays;
   const zip_int64_t count = zip_get_num_entries(archive.get(), 0);
   for (zip_uint64_t i = 0; i < static_cast<zip_uint64_t>(count); ++i) {
     const char* written = zip_get_name(archive.get(), i, ZIP_FL_ENC_GUESS);
-    if (written == nullptr) throw FileError("npz: " + path + ": a member has no name");
+    if (written == nullptr) refuse("a member has no name");
     std::string name = written;
     MemberSource source(path, name, archive.get(), i);
     if (!name.ends_with(kSuffix)) source.fail("expected members whose names end in .npy");
@@ -75,8 +81,8 @@ void save(const std::string& path, const NamedArrays& arrays, bool compressed) {
   constexpr std::size_t kLongestName = 65535;  // a zip file counts its bytes in 16 bits
   for (const auto& [name, array] : arrays) {
     io::require_elements("npz", array, name);
-    if (name.find('\0') != name.npos) throw OptionError("npz: the name of an array holds a byte of value 0: '" + name.substr(0, name.find('\0')) + "'...", "take it out");
-    if (name.size() + kSuffix.size() > kLongestName) throw OptionError("npz: the name of an array has " + std::to_string(name.size()) + " bytes: '" + name.substr(0, 40) + "'...", "give " + std::to_string(kLongestName - kSuffix.size()) + " or fewer");
+    if (name.find('\0') != name.npos) throw OptionError("npz: the name of an array holds a byte of value 0: '" + printable(name, io::kMostOfAText) + "'", "take it out");
+    if (name.size() + kSuffix.size() > kLongestName) throw OptionError("npz: the name of an array has " + std::to_string(name.size()) + " bytes: '" + printable(name, io::kMostOfAText) + "'", "give " + std::to_string(kLongestName - kSuffix.size()) + " or fewer");
   }
   io::AtomicFile file("npz", path);
   std::vector<std::vector<std::byte>> members;  // libzip reads them when it closes the archive
@@ -94,7 +100,8 @@ void save(const std::string& path, const NamedArrays& arrays, bool compressed) {
     const zip_int64_t index = source ? zip_file_add(archive.get(), (name + std::string(kSuffix)).c_str(), source, ZIP_FL_ENC_UTF_8) : -1;
     if (index < 0) {
       zip_source_free(source);
-      file.fail(name + ": " + zip_strerror(archive.get()));
+      const std::string shown = "'" + printable(name, io::kMostOfAName) + "'";
+      file.fail(zip_error_code_zip(zip_get_error(archive.get())) == ZIP_ER_INVAL ? "a zip file's names are UTF-8 without control characters, this is " + shown : shown + ": " + zip_strerror(archive.get()));
     }
     const auto at = static_cast<zip_uint64_t>(index);
     zip_set_file_compression(archive.get(), at, compressed ? ZIP_CM_DEFLATE : ZIP_CM_STORE, 0);
@@ -115,7 +122,7 @@ void save(const std::string& path, const NamedArrays& arrays, bool compressed) {
 
 namespace {
 [[noreturn]] void refuse(const std::string& path) {
-  throw FileError("npz: " + path + ": this build of Damo has no libzip, which .npz files need", "install libzip-dev and build again; .npy and .safetensors need nothing");
+  throw FileError("npz: " + printable(path) + ": this build of Damo has no libzip, which .npz files need", "install libzip-dev and build again; .npy and .safetensors need nothing");
 }
 }  // namespace
 NamedArrays load(const std::string& path, Device) { refuse(path); }

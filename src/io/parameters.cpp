@@ -2,6 +2,9 @@
 
 #include <damo/io/npy.hpp>
 #include <damo/io/safetensors.hpp>
+
+#include "graph/base/characters.hpp"
+#include "io/source.hpp"
 #include "runtime/exec/shared_state.hpp"
 #include "runtime/memory/workspace.hpp"
 
@@ -11,7 +14,7 @@ namespace {
 bool is_npz(const std::string& path) {
   if (path.ends_with(".npz")) return true;
   if (path.ends_with(".safetensors")) return false;
-  throw OptionError("parameters: " + path + ": the name of a file of parameters ends in .safetensors or .npz");
+  throw OptionError("parameters: " + printable(path) + ": the name of a file of parameters ends in .safetensors or .npz");
 }
 
 /// In the names' order.
@@ -19,7 +22,7 @@ std::map<std::string, Shared, std::less<>> by_name(std::span<const Shared> param
   std::map<std::string, Shared, std::less<>> named;
   for (const Shared& parameter : parameters) {
     if (parameter.name().empty()) throw GraphError("parameters: " + describe(parameter) + " has no name to be saved under", "shared(\"name\", array) gives it one");
-    if (!named.emplace(parameter.name(), parameter).second) throw GraphError("parameters: two are called " + parameter.name(), "give each a name of its own");
+    if (!named.emplace(parameter.name(), parameter).second) throw GraphError("parameters: two are called " + printable(parameter.name(), io::kMostOfAName), "give each a name of its own");
   }
   return named;
 }
@@ -51,14 +54,14 @@ void load(const std::string& path, std::span<const Shared> parameters) {
       for (int i = 0; same && i < dims.rank(); ++i) same = dims[i] == kUnknown || dims[i] == array.shape()[i];
       return same;
     };
-    if (found == arrays.end()) parts.operands.push_back(describe(parameter) + ": not in the file");
-    else if (!fits(found->second)) parts.operands.push_back(describe(parameter) + ": in the file " + std::string(damo::name(found->second.dtype())) + " " + to_string(found->second.shape()));
+    if (found == arrays.end()) parts.operands.push_back(printable(describe(parameter)) + ": not in the file");
+    else if (!fits(found->second)) parts.operands.push_back(printable(describe(parameter)) + ": in the file " + std::string(damo::name(found->second.dtype())) + " " + to_string(found->second.shape()));
   }
   for (const auto& [name, array] : arrays) {
-    if (!named.contains(name)) parts.operands.push_back(name + ": in the file only, " + std::string(damo::name(array.dtype())) + " " + to_string(array.shape()));
+    if (!named.contains(name)) parts.operands.push_back(printable(name, io::kMostOfAName) + ": in the file only, " + std::string(damo::name(array.dtype())) + " " + to_string(array.shape()));
   }
   if (!parts.operands.empty()) {
-    parts.message = "parameters: " + path + " does not fit: " + std::to_string(parts.operands.size()) + (parts.operands.size() == 1 ? " difference" : " differences");
+    parts.message = "parameters: " + printable(path) + " does not fit: " + std::to_string(parts.operands.size()) + (parts.operands.size() == 1 ? " difference" : " differences");
     throw FileError(parts);
   }
   std::vector<Array> values;

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "graph/base/characters.hpp"
 #include "io/atomic_file.hpp"
 #include "io/source.hpp"
 
@@ -54,7 +55,7 @@ class HeadReader {
   }
   bool key(std::string& word) {
     if (depth_ == 1) {
-      if (!names_.insert(word).second) source_.fail_at(8, "expected each name once, found " + word + " twice");
+      if (!names_.insert(word).second) source_.fail_at(8, "expected each name once, found " + printable(word, io::kMostOfAName) + " twice");
       name_ = word;
     } else {
       const bool is_again = word == "dtype" ? has_dtype_ : word == "shape" ? shape_.has_value() : word == "data_offsets" ? offsets_.has_value() : true;
@@ -70,7 +71,7 @@ class HeadReader {
       return true;
     }
     const auto known = std::find_if(std::begin(kNames), std::end(kNames), [&](const auto& entry) { return entry.first == word; });
-    if (known == std::end(kNames)) fail("one of Damo's dtypes, found " + word.substr(0, 40));
+    if (known == std::end(kNames)) fail("one of Damo's dtypes, found " + printable(word, io::kMostOfAText));
     tensor_.dtype = known->second;
     return has_dtype_ = true;
   }
@@ -101,7 +102,7 @@ class HeadReader {
 
  private:
   bool is_metadata() const { return name_ == kMetadata; }
-  [[noreturn]] void fail(const std::string& expected) const { source_.fail_at(8, "tensor " + name_ + ": expected " + expected); }
+  [[noreturn]] void fail(const std::string& expected) const { source_.fail_at(8, "tensor " + printable(name_, io::kMostOfAName) + ": expected " + expected); }
   [[noreturn]] bool refuse() const {
     if (depth_ == 0) source_.fail_at(8, "expected a JSON object");
     if (is_metadata()) source_.fail_at(8, "expected texts, each of a name of its own, as __metadata__");
@@ -144,7 +145,7 @@ Head read_head(io::FileSource& source) {
   std::sort(head.tensors.begin(), head.tensors.end(), [](const Tensor& a, const Tensor& b) { return std::pair(a.begin, a.end) < std::pair(b.begin, b.end); });
   std::uint64_t at = 0;
   for (const Tensor& tensor : head.tensors) {
-    if (tensor.begin != at) source.fail_at(8, "tensor " + tensor.name + ": expected it to begin at " + std::to_string(at) + ", where the one before ends, found " + std::to_string(tensor.begin));
+    if (tensor.begin != at) source.fail_at(8, "tensor " + printable(tensor.name, io::kMostOfAName) + ": expected it to begin at " + std::to_string(at) + ", where the one before ends, found " + std::to_string(tensor.begin));
     at = tensor.end;
   }
   if (at != source.bytes_left()) source.fail("expected " + std::to_string(at) + " bytes of elements, found " + std::to_string(source.bytes_left()));
@@ -178,7 +179,7 @@ void save(const std::string& path, const NamedArrays& tensors, const Metadata& m
     try {
       return nlohmann::json(text).dump();
     } catch (const nlohmann::json::type_error&) {
-      file.fail("a name or a text of the metadata is not UTF-8");
+      file.fail("a name or a text of the metadata is not UTF-8: '" + printable(text, io::kMostOfAName) + "'");
     }
   };
   const auto begin = [&](std::string_view name) { head += (head.size() > 1 ? "," : "") + quoted(name) + ":{"; };

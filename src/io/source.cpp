@@ -10,12 +10,15 @@
 #include <cstring>
 #include <limits>
 
+#include "graph/base/characters.hpp"
+#include "io/file_kind.hpp"
+
 namespace damo::io {
 
 static_assert(std::endian::native == std::endian::little, "files are read as this machine has its numbers: least byte first");
 
 void Source::fail_at(std::uint64_t offset, const std::string& message) const {
-  throw FileError(format_ + ": " + name_ + ": byte " + std::to_string(offset) + ": " + message);
+  throw FileError(printable(format_ + ": " + name_ + ": byte " + std::to_string(offset) + ": " + message));
 }
 
 void Source::fail_short(std::string_view what, std::uint64_t wanted, std::uint64_t found) const {
@@ -97,10 +100,10 @@ Shape Source::checked_shape(std::span<const std::int64_t> extents, DType dtype) 
 }
 
 FileSource::FileSource(std::string format, const std::string& path)
-    : Source(std::move(format), path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    : Source(std::move(format), path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   struct stat status{};
   if (!file_ || fstat(file_.number(), &status) != 0) fail(std::string("cannot be opened: ") + std::strerror(errno));
-  if (!S_ISREG(status.st_mode)) fail("expected a file, found a folder or a device");
+  if (const std::string_view kind = other_kind(status.st_mode); !kind.empty()) fail("expected a file, found " + std::string(kind));
   size_ = static_cast<std::uint64_t>(status.st_size);
 }
 
@@ -120,7 +123,7 @@ void require_bools(const Source& source, std::span<const std::byte> bytes, std::
 }
 
 void require_elements(const std::string& format, const Array& array, const std::string& name) {
-  if (!array) throw TypeError(format + ": " + (name.empty() ? std::string() : "'" + name + "' is ") + "an empty Array" + (name.empty() ? " has nothing to save" : ""), "check the Array with if (array)");
+  if (!array) throw TypeError(format + ": " + (name.empty() ? std::string() : "'" + printable(name, kMostOfAName) + "' is ") + "an empty Array" + (name.empty() ? " has nothing to save" : ""), "check the Array with if (array)");
 }
 
 std::span<const std::byte> host_bytes(const Array& array, std::vector<std::byte>& storage) {

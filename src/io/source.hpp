@@ -16,9 +16,14 @@
 
 namespace damo::io {
 
+/// Bytes of a name in a file that an error shows at most: longer ones were damaged, or are meant to do damage.
+inline constexpr std::size_t kMostOfAName = 200;
+/// Of a text that is not what it should be.
+inline constexpr std::size_t kMostOfAText = 40;
+
 class Source {
  public:
-  /// format: "npy". name: the file, and the member if it is one of an archive's.
+  /// format: "npy". name: the file, and the member if it is one of an archive's; errors show it as a terminal may.
   Source(std::string format, std::string name) : format_(std::move(format)), name_(std::move(name)) {}
   Source(const Source&) = delete;
   virtual ~Source() = default;

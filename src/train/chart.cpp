@@ -7,6 +7,7 @@
 
 #include <damo/error.hpp>
 
+#include "graph/print/label.hpp"
 #include "io/atomic_file.hpp"
 
 namespace damo {
@@ -15,16 +16,6 @@ namespace {
 constexpr double kWidth = 640, kHeight = 400, kLeft = 70, kRight = 130, kTop = 40, kBottom = 50;
 /// Okabe and Ito's colours, which everyone tells apart, and two more.
 constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999", "#882255", "#b5bd00"};
-
-std::string escaped(const std::string& text) {
-  std::string safe;
-  for (const char letter : text) {
-    if (letter == '<') safe += "&lt;";
-    else if (letter == '&') safe += "&amp;";
-    else safe += letter;
-  }
-  return safe;
-}
 
 template <class... Numbers>
 std::string print(const char* format, Numbers... numbers) {
@@ -113,7 +104,7 @@ std::string Chart::svg() const {
   up.finish();
   std::string svg = print("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %g %g\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n", kWidth, kHeight);
   const auto text = [&](double x, double y, const char* anchor, const std::string& words, const std::string& more = {}) {
-    svg += print("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"", x, y, anchor) + more + ">" + escaped(words) + "</text>\n";
+    svg += print("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"", x, y, anchor) + more + ">" + escape_xml(words) + "</text>\n";
   };
   const double middle = (kLeft + kWidth - kRight) / 2, centre = (kTop + kHeight - kBottom) / 2;
   text(middle, kTop - 16, "middle", title_, " font-size=\"15\"");

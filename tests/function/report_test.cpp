@@ -51,6 +51,24 @@ TEST_P(Report, TellsOfEachKernelBytesFloorAndWhyItEnds) {
   EXPECT_THAT(report.html(), HasSubstr("Not timed: build with Options::profile"));
 }
 
+// Names may hold any bytes.
+TEST(ReportPages, ReplaceWhatIsNoCharacter) {
+  FunctionReport report;
+  report.name = "a\x1b\xFF<";
+  report.device = "cpu";
+  report.nodes.push_back({.number = 1, .op = "b\x01\xC3", .formulas = {"c\x02"}, .reasons = {"d\xFF"}});
+  const std::string page = report.html();
+  for (const char* text : {"function a\xEF\xBF\xBD\xEF\xBF\xBD&lt; on cpu", "b\xEF\xBF\xBD\xEF\xBF\xBD</b>", "c\xEF\xBF\xBD</code>", "d\xEF\xBF\xBD</td>"}) EXPECT_THAT(page, HasSubstr(text));
+  const auto json = nlohmann::json::parse(report.json());
+  EXPECT_EQ(json["name"], "a\x1b\xEF\xBF\xBD<");
+  EXPECT_EQ(json["nodes"][0]["op"], "b\x01\xEF\xBF\xBD");
+  Comparison comparison;
+  comparison.name = report.name;
+  comparison.outputs.push_back({.name = "z\x01\xFF"});
+  EXPECT_THAT(comparison.html(), AllOf(HasSubstr("a\xEF\xBF\xBD\xEF\xBF\xBD&lt;"), HasSubstr("z\xEF\xBF\xBD\xEF\xBF\xBD</b>")));
+  EXPECT_EQ(nlohmann::json::parse(comparison.json())["outputs"][0]["name"], "z\x01\xEF\xBF\xBD");
+}
+
 TEST_P(Report, HasTimesOfProfiledCallsAndTheirShareOfTheCopy) {
   const Function f = build(true);
   const Array values = Array::full({64, 256}, 0.5, float32, device());

@@ -68,7 +68,7 @@ TEST(Csv, SaysWhichFieldIsWrong) {
   EXPECT_THAT(error("1,2\n3,4,5\n", {}), HasSubstr("line 2, column 3: expected 2 fields, as in the lines before"));
   EXPECT_THAT(error("\"1,2\n", {}), HasSubstr("line 1, column 1: expected a closing quotation mark"));
   EXPECT_THAT(error("\"1\"2\n", {}), HasSubstr("expected a separator behind the quotation mark"));
-  EXPECT_THAT(error(std::string("\xff\0\x01", 3), {}), HasSubstr("found '\?\?\?'"));
+  EXPECT_THAT(error(std::string("\xff\0\x01", 3), {}), HasSubstr("found '\\xff\\x00\\x01'"));
 }
 
 TEST(Csv, SaysWhatCannotBeATable) {

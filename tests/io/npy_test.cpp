@@ -126,7 +126,17 @@ TEST(Npy, ADamagedHeadLengthTakesNoMemory) {
 
 TEST(Npy, SaysWhichFileCannotBeOpened) {
   EXPECT_EQ(error_of<FileError>([] { npy::load("/nowhere/x.npy", Device("cpu")); }), "npy: /nowhere/x.npy: byte 0: cannot be opened: No such file or directory");
-  EXPECT_THAT(error_of<FileError>([] { npy::load("/tmp", Device("cpu")); }), HasSubstr("npy: /tmp: byte 0: expected a file, found a folder or a device"));
+  EXPECT_THAT(error_of<FileError>([] { npy::load("/tmp", Device("cpu")); }), HasSubstr("npy: /tmp: byte 0: expected a file, found a folder"));
+}
+
+TEST(NamedArrays, SayWhichNamesThereAre) {
+  const Array x = Array::zeros({2}, float32, Device("null"));
+  NamedArrays arrays{{"layer/w", x}, {"layer/b\x1b", x}};
+  EXPECT_EQ(arrays.at("layer/w").shape(), (Shape{2}));
+  EXPECT_EQ(error_of<FileError>([&] { arrays.at("layer/v"); }), "NamedArrays: there is no 'layer/v'; there are\n  layer/b\\x1b float32 (2,) on null, layer/w float32 (2,) on null\n  the nearest is 'layer/w'");
+  EXPECT_EQ(error_of<FileError>([] { const NamedArrays none; none.at("\n"); }), "NamedArrays: there is no '\\x0a', nor any other");
+  for (int i = 0; i < 30; ++i) arrays.emplace("more " + std::to_string(10 + i), x);
+  EXPECT_THAT(error_of<FileError>([&] { arrays.at("?"); }), HasSubstr("more 27 float32 (2,) on null, and 12 more"));
 }
 
 }  // namespace

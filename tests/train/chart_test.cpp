@@ -62,6 +62,13 @@ TEST(Chart, DrawsWhatDoublesHardlyTellApart) {
   EXPECT_EQ(Chart("").line("x", {-greatest, 1, greatest}).svg(), Chart("").line("x", {NAN, 1, NAN}).svg()) << "too great to be drawn";
 }
 
+// Names of runs may hold any bytes; an SVG file holds characters.
+TEST(Chart, ReplacesWhatIsNoCharacter) {
+  const std::string svg = Chart("a\x1b[1m\xFF \xC3\xA9 <\"&>", "b\x01", "c\xC3").line("d\xED\xA0\x80", {1, 2}).svg();
+  EXPECT_THAT(svg, AllOf(HasSubstr(">a\xEF\xBF\xBD[1m\xEF\xBF\xBD \xC3\xA9 &lt;&quot;&amp;&gt;</text>"), HasSubstr(">b\xEF\xBF\xBD</text>"), HasSubstr(">c\xEF\xBF\xBD</text>"),
+                         HasSubstr(">d\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD</text>")));
+}
+
 TEST(Chart, SavesItsFile) {
   const ScratchDirectory folder;
   const Chart chart = Chart("x").line("a", {1, 2});

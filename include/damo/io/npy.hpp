@@ -12,6 +12,7 @@
 #pragma once
 #include <map>
 #include <string>
+#include <string_view>
 
 #include <damo/array.hpp>
 #include <damo/io/file_error.hpp>
@@ -19,7 +20,13 @@
 namespace damo {
 
 /// Arrays by name, in the names' order.
-using NamedArrays = std::map<std::string, Array, std::less<>>;
+class NamedArrays : public std::map<std::string, Array, std::less<>> {
+ public:
+  using map::map;
+  /// FileError, with the names that there are, for one that is not there.
+  const Array& at(std::string_view name) const;
+  Array& at(std::string_view name);
+};
 
 namespace npy {
 Array load(const std::string& path, Device device = Device());

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "graph/apply_data.hpp"
+#include "graph/base/characters.hpp"
 
 namespace damo {
 
@@ -62,31 +63,12 @@ std::size_t count_characters(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
-namespace {
-
-/// How many bytes the character takes that a text in UTF-8 begins with; 0: it begins with none that XML may hold.
-std::size_t character_bytes(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  const std::size_t bytes = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < bytes) return 0;
-  for (std::size_t i = 1; i < bytes; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  const bool is_overlong = (first == 0xE0 && byte(1) < 0xA0) || (first == 0xF0 && byte(1) < 0x90);
-  const bool is_none = (first == 0xED && byte(1) > 0x9F) || (first == 0xF4 && byte(1) > 0x8F) || (first == 0xEF && byte(1) == 0xBF && byte(2) >= 0xBE);
-  return is_overlong || is_none ? 0 : bytes;
-}
-
-}  // namespace
-
 std::string escape_xml(std::string_view text) {
   std::string escaped;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t bytes = character_bytes(text.substr(at));
     if (bytes != 1) {
-      escaped += bytes == 0 ? "\xEF\xBF\xBD" : text.substr(at, bytes);  // U+FFFD in the place of what is no character
+      escaped += bytes == 0 ? kNoCharacter : text.substr(at, bytes);
       at += std::max<std::size_t>(bytes, 1);
       continue;
     }
@@ -110,8 +92,13 @@ std::string escape_xml(std::string_view text) {
       case '\n':
         escaped += "&#10;";
         break;
+      case '\t':
+      case '\r':
+        escaped += ' ';
+        break;
       default:
-        escaped += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+        if (static_cast<unsigned char>(c) < 0x20) escaped += kNoCharacter;
+        else escaped += c;
     }
   }
   return escaped;

@@ -23,7 +23,7 @@ std::string shortened(std::string text, std::size_t limit);
 /// Characters of a UTF-8 text.
 std::size_t count_characters(std::string_view text);
 
-/// For element text and attribute values; control characters, which XML cannot hold, become spaces.
+/// For element text and attribute values; what XML cannot hold, control characters and bytes that are no UTF-8, becomes U+FFFD.
 std::string escape_xml(std::string_view text);
 /// With the quotes.
 std::string quote_dot(std::string_view text);

@@ -5,6 +5,7 @@
 
 #include <damo/error.hpp>
 #include <damo/profile.hpp>
+#include "graph/base/characters.hpp"
 #include "runtime/memory/memory_pool.hpp"
 #include "runtime/module/text_file.hpp"
 
@@ -25,9 +26,12 @@ std::string padded(std::string text, std::size_t width, bool right) {
 /// As a JSON string.
 std::string quoted(const std::string& text) {
   std::string made = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') made += '\\';
-    if (static_cast<unsigned char>(c) >= 0x20) made += c;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t bytes = character_bytes(std::string_view(text).substr(at));
+    if (text[at] == '"' || text[at] == '\\') made += '\\';
+    if (bytes == 0 || (bytes == 1 && static_cast<unsigned char>(text[at]) < 0x20)) made += kNoCharacter;
+    else made.append(text, at, bytes);
+    at += std::max<std::size_t>(bytes, 1);
   }
   return made + "\"";
 }

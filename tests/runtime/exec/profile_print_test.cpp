@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 namespace damo {
 namespace {
@@ -18,6 +19,14 @@ TEST(ProfileText, IsATableOfCallsTimesAndBytes) {
   std::ostringstream out;
   out << profile;
   EXPECT_EQ(out.str(), expected);
+}
+
+TEST(ProfileText, OfAnyNameIsATraceInJson) {
+  Profile profile{"cpu\n", 1, 1, 0, {{"a\"\\\x1b\xFF\xC3\xA9", "", 1, 1, 8}}};
+  profile.spans = {{.row = 0, .call = 0, .start_milliseconds = 0, .milliseconds = 1}};
+  const auto trace = nlohmann::json::parse(profile.chrome_trace())["traceEvents"];
+  EXPECT_EQ(trace[0]["args"]["name"], "cpu\xEF\xBF\xBD");
+  EXPECT_EQ(trace[1]["name"], "a\"\\\xEF\xBF\xBD\xEF\xBF\xBD\xC3\xA9");
 }
 
 }  // namespace
