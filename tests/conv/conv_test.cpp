@@ -31,7 +31,6 @@ class Convolutions : public testing::OnEachDevice {
     return dtype == float64 ? array : astype(array, dtype);
   }
   std::int64_t pick(std::int64_t least, std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(least, most)(random_); }
-  Options options() const { return {.device = device()}; }
 
   static Shape shape_of(std::int64_t first, std::int64_t second, const Triple& extents, int axes) {
     Shape shape{first, second};

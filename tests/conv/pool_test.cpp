@@ -22,7 +22,6 @@ using testing::WindowCase;
 class Pooling : public testing::OnEachDevice {
  protected:
   using Doubles = std::vector<double>;
-  Options options() const { return {.device = device()}; }
   /// Few values, so that windows have several greatest ones.
   Array whole(const Shape& shape, DType dtype) {
     Doubles values(static_cast<std::size_t>(shape.size()));

@@ -26,7 +26,6 @@ class Signal : public testing::OnEachDevice {
     ASSERT_EQ(values.size(), want.size());
     for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(values[i], want[i], 1e-12) << i;
   }
-  Options options() const { return {.device = device()}; }
 };
 
 constexpr ConvolveMode kModes[] = {ConvolveMode::kFull, ConvolveMode::kSame, ConvolveMode::kValid};

@@ -20,7 +20,6 @@ using Values = std::vector<double>;
 
 class Accumulators : public testing::OnEachDevice {
  protected:
-  Options options() const { return {.device = device()}; }
   /// middle and a spread around it, in steps of 2^-10 of the spread.
   Array noise(std::int64_t count, double middle, double spread, DType dtype = float32) const {
     std::mt19937 random(3);

@@ -17,7 +17,6 @@ class ChooseOnEachDevice : public testing::OnEachDevice {
   Array of(const std::vector<double>& values) const { return Array::from(values, device()); }
   template <class T>
   Array integers(const std::vector<T>& values) const { return Array::from(values, device()); }
-  Options options() const { return {.device = device()}; }
 };
 
 TEST_P(ChooseOnEachDevice, ChooseTakesFromTheChoiceThatIsNumbered) {

@@ -23,7 +23,6 @@ __extension__ using Wide = __int128;
 
 class FarNumbers : public testing::OnEachDevice {
  protected:
-  Options options() const { return {.device = device()}; }
   Array numbers(std::int64_t count) const { return range({count}, 1); }
 
   /// Of x = 1, 2, ...: build selects elements, so the gradient of a weighted sum of what it gives is the sum of the weights of each element. The extents may be known or not.

@@ -33,7 +33,6 @@ class Indexing : public testing::OnEachDevice {
     for (std::int64_t& value : values) value = uniform(random);
     return values;
   }
-  Options options() const { return {.device = device()}; }
 };
 
 struct TakeCase {

@@ -23,10 +23,7 @@ const RawKernel doubler{{.name = "doubler",
                          .scalars = {"int size"},
                          .body = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < size) o0[i] = i0[i] * 2;"}};
 
-class RawKernelOnEachDevice : public damo::testing::OnEachDevice {
- protected:
-  Options options() const { return {.device = device()}; }
-};
+class RawKernelOnEachDevice : public damo::testing::OnEachDevice {};
 
 TEST_P(RawKernelOnEachDevice, DoublesInEveryShape) {
   const auto x = matrix("x");

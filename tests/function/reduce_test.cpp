@@ -19,7 +19,6 @@ using Values = std::vector<double>;
 
 class Reduce : public testing::OnEachDevice {
  protected:
-  Options options() const { return {.device = device()}; }
   Array noise(const Shape& shape, DType dtype = float32, unsigned seed = 1) const {
     std::mt19937 random(seed);
     std::uniform_real_distribution<float> uniform(-2, 2);

@@ -54,7 +54,6 @@ class ResultsOnEachDevice : public damo::testing::OnEachDevice {
     const Results last = f.call(arguments);
     for (std::size_t i = 0; i < want.size(); ++i) EXPECT_EQ(last[i].to_doubles(), want[i]) << "result " << i << " of a later call";
   }
-  Options options() const { return {.device = device()}; }
 };
 
 TEST_P(ResultsOnEachDevice, AreApartThoughTheyAreEqual) {

@@ -35,7 +35,6 @@ class Scans : public testing::OnEachDevice {
     work();
     return device().backend().launches.load() - before;
   }
-  Options options() const { return {.device = device()}; }
   Values run(const std::function<Variable(const Variable&)>& build, const Array& x) const {
     const Variable v = tensor_of(x.dtype(), x.rank(), "x");
     return function({v}, {build(v)}, options())(x)[0].to_doubles();

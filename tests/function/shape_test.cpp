@@ -73,7 +73,6 @@ class ShapeOps : public testing::OnEachDevice {
     for (float& value : values) value = static_cast<float>(uniform(random));
     return astype(Array::from(values, shape, device()), dtype);
   }
-  Options options() const { return {.device = device()}; }
 };
 
 TEST_P(ShapeOps, SplitComparesTheSizesWithAnExtentThatShowsAtTheCall) {

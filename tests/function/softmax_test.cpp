@@ -30,7 +30,6 @@ int kernels_of(const std::vector<Variable>& inputs, const std::vector<Variable>&
 
 class Softmax : public testing::OnEachDevice {
  protected:
-  Options options() const { return {.device = device()}; }
   static Values noise(std::size_t size, unsigned seed = 1) {
     std::mt19937 random(seed);
     std::uniform_real_distribution<double> uniform(-4, 4);

@@ -22,7 +22,6 @@ using Values = std::vector<double>;
 
 class Sort : public testing::OnEachDevice {
  protected:
-  Options options() const { return {.device = device()}; }
   /// With repeated values.
   Array some(const Shape& shape, DType dtype) const { return astype(RandomGenerator(5, device()).randint(shape, is_signed(dtype) ? -50 : 0, 50), dtype); }
 };

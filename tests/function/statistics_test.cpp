@@ -24,7 +24,6 @@ class Statistics : public testing::OnEachDevice {
   Array of(const Values& values) const { return Array::from(values, device()); }
   template <class T>
   Array integers(const std::vector<T>& values) const { return Array::from(values, device()); }
-  Options options() const { return {.device = device()}; }
   static void expect_same(const Values& got, const Values& want) {
     ASSERT_EQ(got.size(), want.size());
     for (std::size_t i = 0; i < want.size(); ++i) EXPECT_TRUE(std::fabs(got[i] - want[i]) < 1e-14 * std::fabs(want[i]) + 1e-300 || got[i] == want[i] || (std::isnan(got[i]) && std::isnan(want[i]))) << i << ": " << got[i] << ", not " << want[i];

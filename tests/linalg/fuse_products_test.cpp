@@ -23,7 +23,6 @@ using testing::nodes_text;
 class FuseProducts : public testing::NoiseOnEachDevice {
  protected:
   FuseProducts() : NoiseOnEachDevice(3) {}
-  Options options() const { return {.device = device()}; }
   bool has_epilogues() const {
     const MatrixEngine* engine = MatrixLibrary::of(device().backend())->engine();
     return engine && engine->has_epilogues(float32);

@@ -32,7 +32,6 @@ double epsilon_of(DType dtype) {
 class Linalg : public testing::NoiseOnEachDevice {
  protected:
   Linalg() : NoiseOnEachDevice(1) {}
-  Options options() const { return {.device = device()}; }
 
   /// Elements anywhere: axes in any order, with gaps, backwards, repeated or overlapping.
   Array scattered(const Shape& shape, DType dtype = float32) {

@@ -19,7 +19,6 @@ using Values = std::vector<double>;
 class MatrixFunctions : public testing::OnEachDevice {
  protected:
   Array of(const Values& values, const Shape& shape) const { return Array::from(values, shape, device()); }
-  Options options() const { return {.device = device()}; }
   static void expect_near(const Array& got, const Values& want, double bound = 1e-12) {
     const Values values = got.to_doubles();
     ASSERT_EQ(values.size(), want.size());

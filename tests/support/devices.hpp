@@ -2,7 +2,7 @@
 // /cpu and /cuda. A device that is not there skips the test and says what is missing.
 //
 //   class FunctionOnEachDevice : public damo::testing::OnEachDevice {};
-//   TEST_P(FunctionOnEachDevice, AddsTwoVectors) { ... function(..., {.device = device()}) ... }
+//   TEST_P(FunctionOnEachDevice, AddsTwoVectors) { ... function(..., options()) ... }
 //   DAMO_ON_EACH_DEVICE(FunctionOnEachDevice);
 #pragma once
 #include <optional>
@@ -15,6 +15,10 @@
 #include <damo/device.hpp>
 #include <damo/error.hpp>
 #include "support/errors.hpp"
+
+namespace damo {
+struct Options;  // of a layer that not all of these tests have
+}
 
 namespace damo::testing {
 
@@ -29,6 +33,11 @@ class OnEachDevice : public ::testing::TestWithParam<std::string> {
     }
   }
   Device device() const { return *device_; }
+  /// For function().
+  template <class FunctionOptions = Options>
+  FunctionOptions options() const {
+    return {.device = device()};
+  }
 
   /// Float values on the device.
   Array array(const std::vector<float>& values, const Shape& shape) const { return Array::from(values, shape, device()); }
