@@ -106,6 +106,80 @@ TEST_P(Indexing, TakesAlongAnAxis) {
   EXPECT_EQ(Array(best(array({1, 5, 2, 9, 0, 3}, {2, 3}))).to_vector<float>(), (std::vector<float>{5, 9}));
 }
 
+struct PutAlongCase {
+  Shape shape;
+  int axis;
+  std::int64_t count;
+  Shape of_values;
+};
+
+TEST_P(Indexing, PutsAlongAnAxisAndKeepsTheLast) {
+  const PutAlongCase cases[] = {{{7}, 0, 20, {20}}, {{2, 3}, 1, 2, {2, 2}}, {{5, 4}, 0, 9, {}}, {{5, 4}, -1, 9, {9}}, {{3, 1, 70, 2}, 2, 3, {3, 2}}, {{4, 300, 9}, 0, 6, {6, 300, 1}}, {{6, 5}, 1, 0, {6, 0}}, {{0, 5}, 1, 3, {0, 3}}, {{2, 1}, 1, 4, {2, 4}}};
+  for (const PutAlongCase& c : cases) {
+    const int rank = c.shape.rank(), axis = c.axis < 0 ? c.axis + rank : c.axis;
+    Shape lines = c.shape, dims = Shape::filled(rank, kUnknown), of_values = c.of_values;
+    lines[axis] = c.count;
+    for (std::int64_t& extent : of_values) extent = extent == 1 ? 1 : kUnknown;
+    const std::int64_t extent = c.shape[axis];
+    const std::vector<std::int64_t> at = positions(lines.size(), extent);
+    const Array x = range(c.shape), where = Array::from(at, lines, device()), values = range(c.of_values, 1000);
+    std::vector<double> want = x.to_doubles();
+    const std::vector<double> given = values.broadcast_to(lines).to_doubles();
+    std::int64_t inner = 1;
+    for (int behind = axis + 1; behind < rank; ++behind) inner *= c.shape[behind];
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      const auto place = static_cast<std::int64_t>(i), outer = place / (c.count * inner);
+      want[static_cast<std::size_t>((outer * extent + (at[i] + extent) % extent) * inner + place % inner)] = given[i];
+    }
+    for (DType dtype : {float32, float16, int64, bool_}) {
+      const Variable v = input({dtype, dims}), p = input({int64, dims}), y = input({dtype, of_values});
+      const Function f = function({v, p, y}, {put_along_axis(v, p, y, c.axis)}, options());
+      const Array typed = astype(x, dtype), given_values = astype(values, dtype);
+      std::vector<double> expected = astype(Array::from(want, c.shape, device()), dtype).to_doubles();
+      for (int call = 0; call < 3; ++call) EXPECT_EQ(Array(f(typed, where, given_values)).to_doubles(), expected) << to_string(c.shape) << " " << name(dtype);
+      EXPECT_EQ(put_along_axis(typed, where, given_values, c.axis).to_doubles(), expected) << "of Arrays";
+      EXPECT_EQ(typed.to_doubles(), astype(range(c.shape), dtype).to_doubles()) << "x stays";
+    }
+  }
+}
+
+TEST_P(Indexing, PutsAlongAxesOfArraysThatLieInAnyWay) {
+  const Array x = range({3, 4}).transpose(), at = Array::from(std::vector<std::int8_t>{0, 1, -1, 2, 0, 1, 2, 0}, {2, 4}, device()).transpose(), values = range({8}, 10).slice({{std::nullopt, std::nullopt, -4}}).reshape({2});
+  const std::vector<float> want = {13, 4, 8, 1, 13, 9, 2, 6, 13, 13, 7, 17};
+  const Variable v = matrix("x"), p = matrix("p", int8), y = vector("y");
+  EXPECT_EQ(Array(function({v, p, y}, {put_along_axis(v, p, y, 1)}, options())(x, at, values)).to_vector<float>(), put_along_axis(x, at, values, 1).to_vector<float>());
+  EXPECT_EQ(put_along_axis(x, at, values, 1).to_vector<float>(), want);
+}
+
+TEST_P(Indexing, WhatStaysOfPutAlongAnAxisHasAGradient) {
+  const Variable x = matrix("x"), p = matrix("p", int64), y = matrix("y"), w = matrix("w");
+  const Variable z = sum(put_along_axis(x, p, y, 1) * w);
+  const Results r = function({x, p, y, w}, {grad(z, x), grad(z, y)}, {.device = device(), .allow_unused_inputs = true})(
+      range({2, 3}), Array::from(std::vector<std::int64_t>{2, 2, 0, -1}, {2, 2}, device()), array({10, 20, 30, 40}, {2, 2}), array({1, 2, 3, 4, 5, 6}, {2, 3}));
+  EXPECT_EQ(Array(r[0]).to_vector<float>(), (std::vector<float>{1, 2, 0, 0, 5, 0}));
+  EXPECT_EQ(Array(r[1]).to_vector<float>(), (std::vector<float>{0, 3, 4, 6})) << "the first was written over";
+}
+
+TEST_P(Indexing, PutAlongAnAxisTellsOfPositionsThatAreNotThere) {
+  const Variable x = matrix("x"), p = matrix("p", int64);
+  const Function f = function({x, p}, {put_along_axis(x, p, 1.0, 1)}, options());
+  const auto at = [&](std::int64_t position) { return Array::from(std::vector<std::int64_t>{0, position}, {2, 1}, device()); };
+  const auto tells = [&](auto work) {
+    return error_of<IndexError>([&] {
+      work();
+      device().synchronize();
+    });
+  };
+  for (const std::int64_t position : {3, -4}) {
+    const std::string text = "put_along_axis: position " + std::to_string(position) + " is not on axis 1, whose extent is 3";
+    EXPECT_THAT(tells([&] { f(range({2, 3}), at(position)); }), HasSubstr(text));
+    EXPECT_THAT(tells([&] { put_along_axis(range({2, 3}), at(position), 1.0, 1); }), HasSubstr(text));
+  }
+  EXPECT_THAT(error_of<ShapeError>([&] { f(range({3, 3}), at(0)); }), HasSubstr("put_along_axis: positions of shape (2, 1) do not fit to x of shape (3, 3) along axis 1"));
+  EXPECT_THAT(error_of<ShapeError>([&] { f(range({2, 0}), at(0)); }), HasSubstr("axis 1, which has no elements"));
+  EXPECT_THAT(error_of<TypeError>([&] { put_along_axis(matrix("k", int32), p, 1.5, 1); }), HasSubstr("put_along_axis"));
+}
+
 TEST_P(Indexing, MarksAPosition) {
   const Variable p = vector("p", int32);
   const Function f = function({p}, {one_hot(p, 3)}, options());

@@ -118,6 +118,7 @@ std::vector<GradientCase> cases_of_all_ops() {
       {"set_subtensor of tensors", [](Operands x) { return sqr(set_subtensor(x[1], {x[2], {1, 3}}, x[0])); }, {some_points({4, 2}, 3), m, positions}},
       {"inc_subtensor of tensors", [](Operands x) { return sqr(inc_subtensor(x[0], {x[2], x[2]}, x[1])); }, {m, some_points({4}, 3), positions}},
       {"take_along_axis", [](Operands x) { return sqr(take_along_axis(x[0], x[1], 0)); }, {m, along}},
+      {"put_along_axis", [](Operands x) { return sqr(put_along_axis(x[0], x[1], x[2], 0)) * put_along_axis(x[0], cast(index_along(x[0], 1), int64), sum(x[2]), 1); }, {m, along, some_points({4}, 3)}},
       {"masked", [](Operands x) {
          const Variable each = gt(x[0], 1.0);
          const Variable rows = lt(sum(x[0], 1), 100.0);

@@ -16,7 +16,7 @@ bool is_computed(const std::string& name) { return name == "take_doubled" || nam
 bool can_compute(DType dtype) { return is_floating(dtype) && !is_float8(dtype); }
 
 std::optional<NodeSpec> draw_indexing(Draw& draw) {
-  static const char* kNames[] = {"take", "take_doubled", "take_less", "along", "taken_back", "along_back", "one_hot", "nonzero", "flatnonzero", "masked", "set_masked", "add_masked", "add_rows_back", "picked", "set_picked", "add_picked", "put"};
+  static const char* kNames[] = {"take", "take_doubled", "take_less", "along", "along_put", "taken_back", "along_back", "one_hot", "nonzero", "flatnonzero", "masked", "set_masked", "add_masked", "add_rows_back", "picked", "set_picked", "add_picked", "put"};
   const std::string name = kNames[draw.pick(std::size(kNames))];
   const bool by_mask = name.find("mask") != std::string::npos || name == "add_rows_back", back = name == "taken_back" || name == "along_back";
   const std::optional<int> x = draw.find([&](const ValueType& type) {
@@ -33,6 +33,7 @@ std::optional<NodeSpec> draw_indexing(Draw& draw) {
     draw.result_size *= draw.size(*positions);
   } else if (name.starts_with("along")) {
     node.operands.push_back(*draw.find([&](const ValueType& type) { return type.dims == dims; }));
+    if (name == "along_put") node.operands.push_back(*draw.find([&](const ValueType& type) { return type.dtype == draw.type(*x).dtype && (type.dims.empty() || type.dims == dims); }));
   } else if (name.ends_with("picked")) {
     const std::optional<int> i = draw.find([&](const ValueType& type) { return type.dims.size() + dims.size() < 8 && draw.size(type.dims) * draw.size(dims) <= 5000; });
     if (!i) return {};
@@ -92,6 +93,7 @@ std::vector<ValueType> indexing_types(const NodeSpec& node, const std::vector<Va
     return {{x.dtype, dims}};
   }
   if (node.name.starts_with("along")) demand(in.at(1).dims == x.dims);
+  if (node.name == "along_put") demand(in.at(2).dtype == x.dtype && (in[2].dims.empty() || in[2].dims == x.dims));
   if (node.name.ends_with("_back")) demand(x.dtype == float32 || x.dtype == float64);
   if (node.name != "take" && !is_computed(node.name)) return {x};
   Dims dims(x.dims.begin(), x.dims.begin() + axis);
@@ -153,6 +155,18 @@ Tensor taken(const NodeSpec& node, const Tensor& x, const Tensor& numbers) {
     else std::fill(result.elements.begin(), result.elements.end(), Element{0, kNobodyKnows});
   }
   for (Element& element : result.elements) element.error += element.value * 0x1p-16L;
+  return result;
+}
+
+/// x with values at positions along an axis, the last of several for one place.
+Tensor put_along(const NodeSpec& node, const Tensor& x, const Tensor& numbers, const Tensor& values) {
+  Shape shape;
+  const std::vector<std::int64_t> places = taken_places(node, x, numbers, shape);
+  Tensor result = x;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (places[i] < 0) return {x.dtype, x.shape, std::vector<Element>(x.elements.size(), Element{0, kNobodyKnows})};
+    result.elements[static_cast<std::size_t>(places[i])] = values.elements[values.shape.rank() == 0 ? 0 : i];
+  }
   return result;
 }
 
@@ -265,6 +279,7 @@ std::vector<Tensor> indexing_reference(const NodeSpec& node, const std::vector<T
     return {result};
   }
   if (node.name.ends_with("picked")) return {picked(node.name, x, cast_tensor(in[1], int64), cast_tensor(in[2], int64))};
+  if (node.name == "along_put") return {put_along(node, x, cast_tensor(in[1], int64), in[2])};
   if (node.name == "put") return {put_reference(x, cast_tensor(in[1], int64), in[2])};
   if (is_computed(node.name)) {
     const Tensor rows = taken(node, x, cast_tensor(in[1], int64));

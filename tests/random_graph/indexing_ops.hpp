@@ -39,6 +39,7 @@ std::vector<T> indexing_node(const std::string& how, const std::vector<T>& in, c
     const T mask = converted(in[1], bool_);
     return {inc_subtensor(x, mask, subtensor(x, mask))};
   }
+  if (how == "along_put") return {put_along_axis(x, positions_on(x, axis, in[1]), in[2], axis)};
   if (how == "along") return {take_along_axis(x, positions_on(x, axis, in[1]), axis)};
   if (how == "one_hot") return {one_hot(converted(in[0], int64), numbers[1], int32)};
   if constexpr (std::is_same_v<T, Variable>) {

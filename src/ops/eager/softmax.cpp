@@ -14,6 +14,7 @@
 #include "ops/indexing/positions.hpp"
 #include "ops/label_checks.hpp"
 #include "ops/not_empty.hpp"
+#include "ops/promotion.hpp"
 #include "ops/reductions.hpp"
 
 namespace damo {
@@ -33,10 +34,8 @@ Array integers(const char* name, const Array& x, const Array& positions) {
   return positions;
 }
 
-/// x's elements at checked positions along an axis, which has their extent in the result.
-Array taken_along(const Array& x, const Array& positions, int axis) {
-  const Array out = Array::empty(positions.shape(), x.dtype(), x.device());
-  if (out.size() == 0) return out;
+/// Checked positions along an axis as places among all of x's elements in C order.
+Array places_of(const Array& x, const Array& positions, int axis) {
   const Strides strides = contiguous_strides(x.shape());
   Array at = positions * strides[axis];
   for (int other = 0; other < x.rank(); ++other) {
@@ -45,18 +44,14 @@ Array taken_along(const Array& x, const Array& positions, int axis) {
     line[other] = x.shape()[other];
     at = at + (arange(0, x.shape()[other], 1, int64, x.device()) * strides[other]).reshape(line);
   }
-  gather(contiguous(x), contiguous(at), out, 0, x.rank());
-  return out;
+  return contiguous(at);
 }
 
-/// Throws unless positions have x's extents beside the axis.
-void require_lines(const char* name, const Array& x, const Array& positions, int axis) {
-  bool fits = x.rank() == positions.rank();
-  for (int other = 0; fits && other < x.rank(); ++other) fits = other == axis || x.shape()[other] == positions.shape()[other];
-  if (!fits) {
-    throw ShapeError(std::string(name) + ": positions of shape " + to_string(positions.shape()) + " do not fit to x of shape " + to_string(x.shape()) + " along axis " + std::to_string(axis),
-                     "all axes but that one have the same extents");
-  }
+/// x's elements at checked positions along an axis, which has their extent in the result.
+Array taken_along(const Array& x, const Array& positions, int axis) {
+  const Array out = Array::empty(positions.shape(), x.dtype(), x.device());
+  if (out.size() > 0) gather(contiguous(x), places_of(x, positions, axis), out, 0, x.rank());
+  return out;
 }
 
 /// The sum of probabilities times -log_softmax; 0 times infinity is 0 there.
@@ -112,7 +107,7 @@ Array cross_entropy(const Array& logits, const Array& labels, int axis) {
     const Array given = integers("cross_entropy", logits, labels), wide = summed_wide("cross_entropy", logits);
     const int along = normalize_axis("cross_entropy", axis, wide.rank(), "logits");
     const Array positions = expand_dims(given, along);
-    require_lines("cross_entropy", wide, positions, along);
+    positions_in_lines("cross_entropy", wide.shape(), positions.shape(), along);
     const Array checked = checked_positions("cross_entropy", positions, along, wide.shape()[along], 0, CountsFromEnd::kNo);
     return as_given(squeeze(-taken_along(log_softmax(wide, along), checked, along), along), logits);
   }, logits, labels);
@@ -131,10 +126,26 @@ Array take_along_axis(const Array& x, const Array& positions, int axis) {
   return asked_at_once("take_along_axis", [&] {
     const Array given = integers("take_along_axis", x, positions);
     const int along = normalize_axis("take_along_axis", axis, x.rank());
-    require_lines("take_along_axis", x, given, along);
+    positions_in_lines("take_along_axis", x.shape(), given.shape(), along);
     if (given.size() > 0 && x.shape()[along] == 0) refuse_empty_axis("take_along_axis", along);
     return taken_along(x, checked_positions("take_along_axis", given, along, x.shape()[along], 0), along);
   }, x, positions);
+}
+
+Array put_along_axis(const Array& x, const Array& positions, const ArrayOperand& values, int axis) {
+  return asked_at_once("put_along_axis", [&] {
+    const std::string user = "put_along_axis";
+    const Array given = integers(user.c_str(), x, positions);
+    const int along = normalize_axis(user, axis, x.rank());
+    positions_in_lines(user, x.shape(), given.shape(), along);
+    if (given.size() > 0 && x.shape()[along] == 0) refuse_empty_axis(user, along);
+    require_stays(user, x.dtype(), values);
+    const Array value = values.is_number() ? Array::scalar(values.number().cast(x.dtype()), x.device()) : astype(values.array(), x.dtype());
+    require_fits_part(user, given.shape(), value.shape(), value.shape());
+    const Array result = x.copy();
+    if (given.size() > 0) scatter(ScatterKind::kSet, value.broadcast_to(given.shape()), places_of(x, checked_positions(user.c_str(), given, along, x.shape()[along], 0), along), result, 0, x.rank(), true);
+    return result;
+  }, x, positions, values);
 }
 
 Array one_hot(const Array& positions, std::int64_t count, DType dtype) {

@@ -131,6 +131,18 @@ void require_common(const std::string& user, const Shape& a, const Shape& b) {
   }
 }
 
+Shape positions_in_lines(const std::string& user, const Shape& x, const Shape& positions, int axis) {
+  bool fits = x.rank() == positions.rank();
+  Shape lines = positions;
+  for (int other = 0; fits && other < x.rank(); ++other) {
+    if (other == axis) continue;
+    if (lines[other] == kUnknown) lines[other] = x[other];
+    fits = x[other] == kUnknown || x[other] == lines[other];
+  }
+  if (!fits) throw ShapeError(user + ": positions of shape " + to_string(positions) + " do not fit to x of shape " + to_string(x) + " along axis " + std::to_string(axis), "all axes but that one have the same extents");
+  return lines;
+}
+
 std::int64_t position_on_axis(const std::string& user, std::int64_t position, int axis, std::int64_t extent) {
   if (position < -extent || position >= extent) throw ShapeError(beyond_axis(user, position, axis, extent, {}));
   return position < 0 ? position + extent : position;

@@ -26,6 +26,9 @@ Variable true_positions(const std::string& user, const Variable& mask, const Var
 /// Throws ShapeError unless both shapes stretch to a common one, of unknown extents as far as one can tell.
 void require_common(const std::string& user, const Shape& a, const Shape& b);
 
+/// The shape of positions along an axis: x's but for that axis. Throws ShapeError, in that name, for others; extents may be unknown.
+Shape positions_in_lines(const std::string& user, const Shape& x, const Shape& positions, int axis);
+
 /// The position, counted from 0 where it is below that. Throws ShapeError, in that name, for one that is not on the axis.
 std::int64_t position_on_axis(const std::string& user, std::int64_t position, int axis, std::int64_t extent);
 

@@ -111,19 +111,7 @@ class TakeAlongOp final : public Op {
   }
 
  private:
-  /// positions' shape, which but for the axis is x's.
-  Shape taken(const Shape& x, const Shape& positions) const {
-    bool fits = x.rank() == positions.rank();
-    Shape to = positions;
-    for (int axis = 0; fits && axis < x.rank(); ++axis) {
-      if (axis == axis_) continue;
-      if (to[axis] == kUnknown) to[axis] = x[axis];
-      fits = x[axis] == kUnknown || x[axis] == to[axis];
-    }
-    if (!fits) throw ShapeError("take_along_axis: positions of shape " + to_string(positions) + " do not fit to x of shape " + to_string(x) + " along axis " + std::to_string(axis_),
-                                "all axes but that one have the same extents");
-    return to;
-  }
+  Shape taken(const Shape& x, const Shape& positions) const { return positions_in_lines(name(), x, positions, axis_); }
   int axis_;
 };
 
