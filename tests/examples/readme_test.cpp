@@ -24,6 +24,21 @@ TEST(Readme, QuotesTheFirstExampleWordForWord) {
   EXPECT_EQ(readme.substr(first, readme.find("```", first) - first), project_text("examples/01_first_graph.cpp"));
 }
 
+TEST(Readme, CommandsAreWholeSoThatTheyCanBeCopied) {
+  const std::regex code("```[^`]*```|`[^`]*`"), option("(^|\\s)--[a-z]");
+  int commands = 0;
+  for (const char* page : {"README.md", "docs/performance.md"}) {
+    const std::string text = project_text(page);
+    for (std::sregex_iterator match(text.begin(), text.end(), code), end; match != end; ++match) {
+      const std::string found = match->str();
+      if (!std::regex_search(found, option)) continue;
+      ++commands;
+      EXPECT_EQ(found.find("..."), std::string::npos) << page << ": " << found;
+    }
+  }
+  EXPECT_GE(commands, 40);
+}
+
 TEST(UserGuide, HasARowForEachEnvironmentVariable) {
   const std::string guide = project_text("docs/user_guide.md");
   const std::regex literal("\"(DAMO_[A-Z_]+)\"");
