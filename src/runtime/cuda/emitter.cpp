@@ -75,8 +75,8 @@ void CudaEmitter::emit_scalars(const std::string& indent) {
   }
 }
 
-/// Loads, body, stores. A thread whose vectors are whole and aligned moves them whole; one at the end of the array, or of
-/// arrays that do not allow it, moves element by element. The body stands in the text once for both.
+/// Loads, body, stores. A thread whose vectors are whole and aligned moves them whole; one at the end of the array moves its elements one by one. Of arrays that do not allow vectors, as rows of a grid without its
+/// edges, it has as many elements a block apart: neighbouring threads then have neighbours, which memory gives together (spreads()). The body stands in the text once for all.
 void CudaEmitter::emit_block_schedule() {
   const std::string unroll = number(schedule_.unroll), n = number(schedule_.vector);
   emit_pieces();
@@ -89,6 +89,7 @@ void CudaEmitter::emit_block_schedule() {
     line("#pragma unroll");
     line("  for (u32 u = 0; u < " + unroll + "; ++u) {");
     line("    const index at = ((index(" + block() + ") * " + unroll + " + u) * " + number(schedule_.block) + " + threadIdx.x) * " + n + ";");
+    if (spreads()) line("    const index first = a.fast ? at : at - threadIdx.x * " + number(schedule_.vector - 1) + ", apart = a.fast ? 1 : " + number(schedule_.block) + ";");
     emit();
     line("  }");
   };
@@ -105,6 +106,15 @@ void CudaEmitter::emit_block_schedule() {
          }));
     emit_stores();
   });
+}
+
+/// Not where the text counts elements, which are neighbours whatever is moved.
+bool CudaEmitter::spreads() const {
+  if (schedule_.vector == 1) return false;
+  for (int i = 0; i < spec_.input_count(); ++i) {
+    if (is_counted(i)) return false;
+  }
+  return true;
 }
 
 /// Each part of the body for all elements of the thread, of which its vectors hold the inputs and then the outputs.
@@ -140,7 +150,8 @@ void CudaEmitter::emit_loads() {
   line("    } else {");
   line("#pragma unroll");
   line("      for (int k = 0; k < " + n + "; ++k) {");
-  line("        const index one = at + k < a.n ? at + k : 0;");
+  const std::string one = spreads() ? "first + k * apart" : "at + k";
+  line("        const index one = " + one + " < a.n ? " + one + " : 0;");
   emit_coordinates("        ", "one");
   for (int i = 0; i < spec_.input_count(); ++i) {
     if (is_scalar_input(i) || is_counted(i)) continue;
@@ -164,7 +175,7 @@ void CudaEmitter::emit_stores() {
   line("    } else {");
   line("#pragma unroll");
   line("      for (int k = 0; k < " + n + "; ++k) {");
-  line("        const index one = at + k;");
+  line("        const index one = " + std::string(spreads() ? "first + k * apart;" : "at + k;"));
   line("        if (one >= a.n) break;");
   if (strided) emit_coordinates("        ", "one");
   for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) line("        " + element(i) + " = y" + number(i) + "[u].e[k];" + look(i, "y" + number(i) + "[u].e[k]"));

@@ -24,6 +24,7 @@ class CudaEmitter {
   void emit_block_schedule();     // flat and coordinates
   void emit_turns();              // in turns: loop_emitter.cpp
   void emit_turn(const std::string& indent, const std::string& turn, const std::string& row);
+  bool spreads() const;  // elements of arrays that are not moved in vectors
   void emit_parts();
   void emit_loads();
   void emit_stores();
