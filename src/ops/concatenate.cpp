@@ -12,52 +12,11 @@
 #include "ops/gradient_parts.hpp"
 #include "ops/padded_extent.hpp"
 #include "ops/promotion.hpp"
+#include "ops/roll_op.hpp"
 #include "ops/window_thunk.hpp"
 
 namespace damo {
 namespace {
-
-/// What of x lies from `first` on along the axis, `count` of it.
-Op::Layout between(const Op::Layout& x, int axis, std::int64_t first, std::int64_t count) {
-  Op::Layout part = x;
-  part.shape[axis] = count;
-  if (part.shape.size() > 0) part.offset += first * x.strides[axis];
-  return part;
-}
-
-/// x moved along an axis; what leaves it comes in at the other end.
-class RollOp final : public Op {
- public:
-  /// By so many places towards the end of the axis, or its beginning: a pair that its gradient can turn round, which the least int64 cannot be.
-  RollOp(int axis, std::uint64_t places, bool forward) : axis_(axis), places_(places), forward_(forward || places == 0) {}
-  std::string name() const override { return "roll"; }
-  bool takes_float8() const override { return true; }
-  Props props() const override { return {{"axis", std::int64_t{axis_}}, {"shift", (forward_ ? "" : "-") + std::to_string(places_)}}; }
-  Apply make_node(Inputs inputs) const override {
-    inputs.require_count(1);
-    return {*this, {inputs.at(0)}, {inputs.at(0).type()}};
-  }
-  Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override { return {{inputs[0]}}; }
-  bool may_write_window(int) const override { return true; }
-  Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
-    return window_thunk(node, context, WindowWrite::kSetApart, [axis = axis_, places = places_, forward = forward_](std::span<const Layout> inputs, const Layout& output) {
-      const Layout& x = inputs[0];
-      const std::int64_t extent = x.shape[axis];
-      if (extent == 0) return std::vector<Window>();
-      const auto around = static_cast<std::int64_t>(places % static_cast<std::uint64_t>(extent)), shift = forward || around == 0 ? around : extent - around;
-      return std::vector<Window>{{0, between(x, axis, 0, extent - shift), between(output, axis, shift, extent - shift)},
-                                 {0, between(x, axis, extent - shift, shift), between(output, axis, 0, shift)}};
-    });
-  }
-  Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {
-    return Gradients(std::make_shared<const RollOp>(axis_, places_, !forward_)->apply(output_gradients.first(1), node.where()).output());
-  }
-
- private:
-  int axis_;
-  std::uint64_t places_;
-  bool forward_;
-};
 
 /// x amid a value.
 class PadOp final : public Op {

@@ -113,6 +113,13 @@ class WindowThunk {
 
 }  // namespace
 
+Op::Layout between(const Op::Layout& x, int axis, std::int64_t first, std::int64_t count) {
+  Op::Layout part = x;
+  part.shape[axis] = count;
+  if (part.shape.size() > 0) part.offset += first * x.strides[axis];
+  return part;
+}
+
 Thunk window_thunk(const Apply& node, ThunkContext& context, WindowWrite write, Windows windows) {
   context.promise_repeatable();
   context.promise_contained();

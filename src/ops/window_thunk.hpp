@@ -15,6 +15,9 @@ struct Window {
   Op::Layout to;     ///< of the output
 };
 
+/// What of x lies from `first` on along the axis, `count` of it.
+Op::Layout between(const Op::Layout& x, int axis, std::int64_t first, std::int64_t count);
+
 enum class WindowWrite {
   kSet,
   kAdd,

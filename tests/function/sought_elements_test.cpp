@@ -85,6 +85,17 @@ TEST_P(SoughtElements, OfSeveralAxesSeveralLabelsAndTurnedArrays) {
   }
 }
 
+/// Rows and columns of one pass, which blocks share in chunks where there are few of them.
+TEST_P(SoughtElements, BesideJoinsOfOnePass) {
+  for (const auto& [shape, axis] : {std::pair<Shape, int>{{3, 70001}, 1}, {{2, 65536}, 1}, {{30000, 7}, 0}, {{30000, 16}, 0}, {{700, 30}, 1}, {{9000, 3}, 1}}) {
+    for (DType dtype : {float32, bfloat16}) {
+      const std::int64_t length = shape[axis], rows = shape[1 - axis];
+      const Variable given = input({dtype, shape}, "x"), label = input({int64, {rows}}, "label");
+      of({given, label}, {sum(where(eq(index_along(given, axis), expand_dims(label, axis)), given, 0.0), axis), sum(given * given, axis), max(given, axis)}, {elements(shape, dtype), labels(rows, length)});
+    }
+  }
+}
+
 TEST_P(SoughtElements, BesideInfinitiesAndNan) {
   constexpr std::int64_t kRows = 24, kLength = 1003;
   Values values(kRows * kLength, 0.25);

@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::size_t kMostAnew = 512, kMostDivided = 32;  // nodes for one concatenate
 constexpr int kMostAbove = 64;                          // nodes above an operand that are looked at
+constexpr int kMostRounds = 4;
 
 bool is_view(const Op& op) { return op.view_of(0) >= 0; }
 /// second(x, a) reads no element of x: forward_shapes knows better.
@@ -32,6 +33,20 @@ struct Division {
   std::int64_t whole = 0;
   friend bool operator==(const Division&, const Division&) = default;
 };
+
+/// The places at which parts begin or end, and those of another division of as much.
+Division refined(const Division& a, const Division& b) {
+  Division both{.from_last = a.from_last, .extents = {}, .whole = a.whole};
+  std::int64_t at = 0, a_end = 0, b_end = 0;
+  for (std::size_t i = 0, k = 0; at < both.whole;) {
+    while (a_end <= at) a_end += a.extents[i++];
+    while (b_end <= at) b_end += b.extents[k++];
+    const std::int64_t end = std::min(a_end, b_end);
+    both.extents.push_back(end - at);
+    at = end;
+  }
+  return both;
+}
 
 /// Of a concatenate whose parts' extents are known. Nothing: of another node.
 std::optional<Division> division_of(const FunctionGraph& graph, NodeId node) {
@@ -53,14 +68,14 @@ class Divider {
   Divider(FunctionGraph& graph, NodeId node, Division division, std::unordered_set<NodeId>& gone) : graph_(graph), node_(node), division_(std::move(division)), gone_(gone) {}
 
   bool divide() {
-    if (!find_moved()) return false;
+    if (!find_moved() || !find_parts()) return false;
     std::vector<ValueId> ends;
     for (NodeId node : moved_) {
       const ValueId value = graph_.outputs(node)[0];
       const auto uses = graph_.uses(value);
       if (std::any_of(uses.begin(), uses.end(), [&](const Use& use) { return !moves(use.node); })) ends.push_back(value);
     }
-    const bool is_stack = static_cast<const ConcatenateOp&>(graph_.op(node_)).is_stack();
+    const bool is_stack = static_cast<const ConcatenateOp&>(graph_.op(node_)).is_stack() && graph_.inputs(node_).size() == division_.extents.size();
     for (ValueId end : ends) {
       std::vector<ValueId> parts;
       for (std::size_t part = 0; part < division_.extents.size(); ++part) parts.push_back(part_of(end, part));
@@ -94,24 +109,72 @@ class Divider {
         pending.push_back(made);
       }
     }
+    return !moved_.empty();
+  }
+
+  /// Divides once more where other concatenates along the axis put parts together elsewhere, as rolls to both sides do. False if not all operands have parts.
+  bool find_parts() {
+    std::vector<NodeId> pending = moved_;
+    std::unordered_set<NodeId> seen(moved_.begin(), moved_.end());
+    while (!pending.empty()) {
+      const NodeId node = pending.back();
+      pending.pop_back();
+      for (ValueId input : graph_.inputs(node)) {
+        const NodeId owner = graph_.owner(input);
+        if (const auto other = division_of(graph_, owner); other && lies_along(*other)) {
+          division_ = refined(division_, *other);
+        } else if (owner != NodeId::kNone && is_row(graph_.op(owner)) && extent(input) == division_.whole && seen.insert(owner).second) {
+          pending.push_back(owner);
+        }
+      }
+      if (division_.extents.size() > kMostDivided || seen.size() * division_.extents.size() > kMostAnew) return false;
+    }
     int left = static_cast<int>(kMostAnew / division_.extents.size() - moved_.size());
-    return !moved_.empty() && std::all_of(moved_.begin(), moved_.end(), [&](NodeId node) {
+    return std::all_of(moved_.begin(), moved_.end(), [&](NodeId node) {
       const auto inputs = graph_.inputs(node);
       return std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) { return has_parts(input, left); });
     });
   }
 
+  bool is_cut_by_views(ValueId value) const { return graph_.owner(value) == NodeId::kNone || is_view(graph_.op(graph_.owner(value))); }
+
+  bool lies_along(const Division& other) const { return other.from_last == division_.from_last && other.whole == division_.whole; }
+
+  /// Whether a concatenate's parts, or views of what it puts together, are the parts here: along the same axis of parts that are divided, along another one of all of them.
+  bool has_parts_of_concatenate(NodeId owner, const Division& other, int& left) const {
+    const auto inputs = graph_.inputs(owner);
+    const bool is_along = lies_along(other);
+    if (is_along && !(refined(division_, other) == division_)) return false;
+    left -= is_along && other == division_ ? 0 : static_cast<int>(inputs.size());
+    return left >= 0 && std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) { return is_cut_by_views(input) || (is_along && is_whole_part(owner, input)); });
+  }
+
+  /// Whether the concatenate's part is one here, too.
+  bool is_whole_part(NodeId owner, ValueId input) const {
+    std::int64_t first = 0, begin = 0;
+    for (ValueId each : graph_.inputs(owner)) {
+      if (each == input) break;
+      first += extent(each);
+    }
+    for (std::int64_t length : division_.extents) {
+      if (begin == first && length == extent(input)) return true;
+      begin += length;
+    }
+    return false;
+  }
+
   /// Whether parts of the value are had for nothing, or by elementwise work that then is not done on the whole. left: nodes that may be made anew for each part.
   bool has_parts(ValueId value, int& left) const {
     const NodeId owner = graph_.owner(value);
-    if (owner == node_ || moves(owner)) return true;
+    if (moves(owner)) return true;
+    if (owner == node_) return has_parts_of_concatenate(owner, *division_of(graph_, owner), left);
     if (extent(value) == 1) {
       int passed = kMostAbove;
       return !follows_from_reduction(value, passed);
     }
     if (extent(value) != division_.whole) return false;
-    if (owner == NodeId::kNone || is_view(graph_.op(owner))) return --left >= 0;
-    if (const auto other = division_of(graph_, owner)) return *other == division_;
+    if (is_cut_by_views(value)) return --left >= 0;
+    if (const auto other = division_of(graph_, owner)) return has_parts_of_concatenate(owner, *other, left);
     if (!is_row(graph_.op(owner)) || --left < 0) return false;
     const auto uses = graph_.uses(value);
     if (std::any_of(uses.begin(), uses.end(), [&](const Use& use) { return !moves(use.node); }) && uses.size() > 1) return false;
@@ -147,23 +210,36 @@ class Divider {
   /// Depth is bounded as the number of nodes is.
   ValueId make_part(ValueId value, std::size_t part) {
     const NodeId owner = graph_.owner(value);
-    if (owner != NodeId::kNone && dynamic_cast<const ConcatenateOp*>(&graph_.op(owner))) return graph_.inputs(owner)[part];
-    if (owner == NodeId::kNone || is_view(graph_.op(owner))) {
-      std::int64_t first = 0;
-      for (std::size_t i = 0; i < part; ++i) first += division_.extents[i];
-      std::vector<Index> indices(static_cast<std::size_t>(graph_.type(value).rank() - division_.from_last) + 1);  // as split has them, so that equal views are one
-      indices.back() = Index(first, first + division_.extents[part]);
-      const ValueId inputs[] = {value};
-      return graph_.outputs(graph_.add(std::make_shared<const SubtensorOp>(std::move(indices)), inputs, graph_.where(node_)))[0];
+    std::int64_t first = 0;
+    for (std::size_t i = 0; i < part; ++i) first += division_.extents[i];
+    if (const auto* concatenate = owner == NodeId::kNone ? nullptr : dynamic_cast<const ConcatenateOp*>(&graph_.op(owner))) {
+      std::vector<ValueId> inputs(graph_.inputs(owner).begin(), graph_.inputs(owner).end());
+      if (graph_.type(value).rank() - concatenate->axis() != division_.from_last) {
+        for (ValueId& input : inputs) input = cut(input, first, division_.extents[part]);
+        return graph_.outputs(graph_.add(graph_.op_ptr(owner), inputs, graph_.where(owner)))[0];
+      }
+      std::size_t i = 0;
+      for (; first >= extent(inputs[i]); ++i) first -= extent(inputs[i]);
+      return cut(inputs[i], first, division_.extents[part]);
     }
+    if (is_cut_by_views(value)) return cut(value, first, division_.extents[part]);
     std::vector<ValueId> operands(graph_.inputs(owner).begin(), graph_.inputs(owner).end());
     for (ValueId& operand : operands) operand = part_of(operand, part);
     return graph_.outputs(graph_.add(graph_.op_ptr(owner), operands, graph_.where(owner)))[0];
   }
 
+  /// The value's elements from a place on along the axis.
+  ValueId cut(ValueId value, std::int64_t first, std::int64_t count) {
+    if (count == extent(value)) return value;
+    std::vector<Index> indices(static_cast<std::size_t>(graph_.type(value).rank() - division_.from_last) + 1);  // as split has them, so that equal views are one
+    indices.back() = Index(first, first + count);
+    const ValueId inputs[] = {value};
+    return graph_.outputs(graph_.add(std::make_shared<const SubtensorOp>(std::move(indices)), inputs, graph_.where(node_)))[0];
+  }
+
   FunctionGraph& graph_;
   const NodeId node_;
-  const Division division_;
+  Division division_;
   std::unordered_set<NodeId>& gone_;
   std::vector<NodeId> moved_;
   std::unordered_set<NodeId> is_moved_;
@@ -174,14 +250,18 @@ class Divider {
 
 FunctionGraph divide_among_parts(FunctionGraph graph) {
   if (!graph.has_op<ConcatenateOp>()) return graph;
-  bool has_changed = false;
-  std::unordered_set<NodeId> gone;
-  for (NodeId node : graph.toposort()) {
-    if (auto division = division_of(graph, node)) has_changed |= Divider(graph, node, std::move(*division), gone).divide();
+  // Parts along one axis may be divided along another one, of which there are few.
+  for (int round = 0; round < kMostRounds; ++round) {
+    bool has_changed = false;
+    std::unordered_set<NodeId> gone;
+    for (NodeId node : graph.toposort()) {
+      if (auto division = division_of(graph, node)) has_changed |= Divider(graph, node, std::move(*division), gone).divide();
+    }
+    if (!has_changed) return graph;
+    graph.prune();
+    graph = merge_duplicates(std::move(graph));
   }
-  if (!has_changed) return graph;
-  graph.prune();
-  return merge_duplicates(std::move(graph));
+  return graph;
 }
 
 }  // namespace damo

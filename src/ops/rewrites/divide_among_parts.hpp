@@ -6,6 +6,8 @@
 // that is no generated kernel reads it. Nothing moves before a reduction or a scan of the whole, which would be one kernel with that work. Operands beside the whole are cut
 // by views: leaves and views themselves, elementwise work that nobody else reads by way of its operands. What is the same for all parts stays; it must not
 // follow from a reduction, which could be in one kernel with its reader. Extents along the axis are known.
+// Several concatenates along one axis may have their parts end at different places, as rolls to both sides do: then it is done for each stretch between two such places, where what would be cut is a leaf or a view.
+// A concatenate of such along another axis is put together anew for each part, and divided in turn: of a stencil that goes round in two axes the inside is one kernel, edges and corners are others.
 // Linear in the graph and in what is made anew, which is bounded for each concatenate. See tests/ops/rewrites/divide_among_parts_test.cpp.
 #pragma once
 #include <damo/graph.hpp>

@@ -54,7 +54,34 @@ TEST_F(DivideAmongParts, LeavesWhatOneKernelDoesOfTheWhole) {
   const Variable h = exp(c_);
   EXPECT_THAT(formula(divide_among_parts(graph_of({ab_ + h, h}))), StartsWith("add")) << "work that somebody else needs as a whole";
   EXPECT_THAT(divided(concatenate({u_, a_}, 1) * 2.0), StartsWith("mul")) << "a part of an unknown extent";
-  EXPECT_THAT(divided(ab_ + concatenate({b_, a_}, 1)), StartsWith("add")) << "parts of other extents";
+  EXPECT_THAT(divided(ab_ + concatenate({sqr(b_), a_}, 1)), StartsWith("add")) << "a part that is computed would be cut";
+}
+
+TEST_F(DivideAmongParts, DividesWhereverSomePartEnds) {
+  EXPECT_EQ(divided(ab_ + concatenate({b_, a_}, 1)), "concatenate[1](add(a, subtensor[:, 0:2](b)), add(subtensor[:, 0:1](b), subtensor[:, 2:3](b)), add(subtensor[:, 1:3](b), a))");
+  EXPECT_EQ(divided(concatenate({a_, b_}, 1) + tanh(concatenate({b_, a_}, 1) * w_) * 2.0),
+            divided(concatenate({a_, subtensor(b_, {ellipsis, {0, 1}}), subtensor(b_, {ellipsis, {1, 3}})}, 1) + tanh(concatenate({subtensor(b_, {ellipsis, {0, 2}}), subtensor(b_, {ellipsis, {2, 3}}), a_}, 1) * w_) * 2.0))
+      << "behind other work";
+}
+
+TEST_F(DivideAmongParts, DividesAlongEachAxis) {
+  const Variable x = input({float32, {4, 6}}, "x"), y = roll(x, 1, 0) + roll(x, -1, 0) + roll(x, 2, 1) - 3.0 * x, inputs[] = {x}, outputs[] = {y};
+  const FunctionGraph graph = divide_among_parts(apply_rules(FunctionGraph(inputs, outputs), simplification_rules(false)));
+  int kernels = 0, together = 0;
+  for (NodeId node : graph.nodes()) {
+    kernels += graph.op(node).name() == "sub";
+    together += graph.op(node).name() == "concatenate";
+  }
+  EXPECT_EQ(kernels, 3 * 2);
+  EXPECT_EQ(together, 1 + 2) << "of rows, or of columns, in each part along the other axis";
+}
+
+TEST_F(DivideAmongParts, ARollIsItsTwoPartsTheOtherWayRound) {
+  EXPECT_EQ(simplified(roll(c_, 2, 1)), "concatenate[1](subtensor[:, 3:5](c), subtensor[:, 0:3](c))");
+  EXPECT_EQ(simplified(roll(c_, -1, 1)), "concatenate[1](subtensor[:, 1:5](c), subtensor[:, 0:1](c))");
+  EXPECT_EQ(simplified(roll(c_, 5, 1)), "c");
+  EXPECT_THAT(simplified(roll(u_, 1, 1)), StartsWith("roll")) << "of an extent that is not known";
+  EXPECT_EQ(simplified(exp(roll(c_, 2, 1))), "concatenate[1](exp(subtensor[:, 3:5](c)), exp(subtensor[:, 0:3](c)))");
 }
 
 TEST_F(DivideAmongParts, TheWholeMayBeNeededToo) {
