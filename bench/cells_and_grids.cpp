@@ -37,10 +37,12 @@ void add_cells(CompositionList& list) {
     const Variable update = sigmoid(x[0] + h[0]), made = tanh(x[2] + sigmoid(x[1] + h[1]) * h[2]);
     return {made + update * (v[2] - made)};
   });
-  list.add("running_batch_norm", {{list.scaled(256), 128, 4096}, {128, 1}, {128, 1}, {128, 1}, {128, 1}}, [](Inputs v) -> Outputs {
-    const Variable average = mean(v[0], {0, 2}, keepdims), spread = mean(sqr(v[0] - average), {0, 2}, keepdims);
-    return {(v[0] - average) * rsqrt(spread + 1e-5) * v[1] + v[2], 0.9 * v[3] + 0.1 * reshape(average, {128, 1}), 0.9 * v[4] + 0.1 * reshape(spread, {128, 1})};
-  }, kFullElements);
+  list.add(
+      "running_batch_norm", {{list.scaled(256), 128, 4096}, {128, 1}, {128, 1}, {128, 1}, {128, 1}}, [](Inputs v) -> Outputs {
+        const Variable average = mean(v[0], {0, 2}, keepdims), spread = mean(sqr(v[0] - average), {0, 2}, keepdims);
+        return {(v[0] - average) * rsqrt(spread + 1e-5) * v[1] + v[2], 0.9 * v[3] + 0.1 * reshape(average, {128, 1}), 0.9 * v[4] + 0.1 * reshape(spread, {128, 1})};
+      },
+      kFullElements);
   list.add("dropout_layernorm", {{list.scaled(16384), 4096}, {list.scaled(16384), 4096}, {4096}, {4096}}, [](Inputs v) -> Outputs {
     RandomStream random(5);
     const Variable sum = random.dropout(v[0], 0.1) + v[1], average = mean(sum, 1, keepdims);
@@ -94,10 +96,12 @@ void add_grids(CompositionList& list) {
             .shapes = {{list.scaled(50304), 256}, {list.scaled(32768), 16}},
             .graph = [](Inputs v) -> Outputs { return {mean(take(v[0], v[1], 0), 1)}; },
             .classes = list.scaled(50304)});
-  list.add("quantize_columns", {{rows, 8192}}, [](Inputs v) -> Outputs {
-    const Variable unit = max(abs(v[0]), 0, keepdims) / 127.0;
-    return {astype(round_half_to_even(v[0] / unit), int8), unit};
-  }, kFullElements);
+  list.add(
+      "quantize_columns", {{rows, 8192}}, [](Inputs v) -> Outputs {
+        const Variable unit = max(abs(v[0]), 0, keepdims) / 127.0;
+        return {astype(round_half_to_even(v[0] / unit), int8), unit};
+      },
+      kFullElements);
   list.add("middle_softmax_scale", {{list.scaled(64), 512, 64, 64}, {64, 1}}, [](Inputs v) -> Outputs { return {softmax(v[0] * v[1], 1)}; });
   list.add("black_scholes", {{rows, 4096}, {rows, 4096}}, [](Inputs v) -> Outputs {
     const Variable spot = 50.0 + 50.0 * sigmoid(v[0]), time = 0.1 + sqr(v[1]), root = 0.3 * sqrt(time), d1 = (log(spot / 75.0) + 0.065 * time) / root, d2 = d1 - root;
