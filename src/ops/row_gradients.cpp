@@ -38,12 +38,13 @@ DAMO_RULE(copysign, where(isnan(x), x, where(logical_xor(signbit(x), signbit(y))
 DAMO_RULE(reciprocal, -(g * sqr(out)))
 DAMO_RULE(sqr, g * (2.0 * x))
 
-// Powers and roots. The factors that are 0 win over infinities beside them: x^0 has the gradient 0 at x = 0 too.
-DAMO_RULE(pow, where(eq(y, 0.0), 0.0, g * y * pow(x, y - 1.0)), where(eq(x, 0.0), 0.0, g * out * log(x)))
+// Powers and roots. The factors that are 0 win over infinities beside them: x^0 has the gradient 0 at x = 0 too. What where() leaves out is finite there, for its
+// gradient, the second one by x and y, is multiplied with 0: 0 times infinity would be NaN.
+DAMO_RULE(pow, where(eq(y, 0.0), 0.0, g * y * pow(x, where(eq(y, 0.0), 1.0, y - 1.0))), where(eq(x, 0.0), 0.0, g * out * log(where(eq(x, 0.0), 1.0, x))))
 DAMO_RULE(sqrt, g * 0.5 / out)
 DAMO_RULE(rsqrt, g * -0.5 * out * sqr(out))
 DAMO_RULE(cbrt, g / (3.0 * sqr(out)))
-DAMO_RULE(hypot, where(eq(out, 0.0), 0.0, g * (x / out)), where(eq(out, 0.0), 0.0, g * (y / out)))  // at (0, 0): 0
+DAMO_RULE(hypot, where(eq(out, 0.0), 0.0, g * (x / where(eq(out, 0.0), 1.0, out))), where(eq(out, 0.0), 0.0, g * (y / where(eq(out, 0.0), 1.0, out))))  // at (0, 0): 0
 
 // Exponentials and logarithms.
 DAMO_RULE(exp, g * out)

@@ -54,9 +54,10 @@ class ScanGradient {
     return damo::scan(ScanKind::kRecurrence, inputs, axis_, back_, line_);
   }
   Variable with_own(const Variable& behind) const { return options_.exclusive ? behind : add(at_(g_), at_(behind)); }
-  /// exp(a - b), of equal infinities 0.
+  /// exp(a - b), of equal infinities 0, and so is the gradient of that: no infinities are subtracted for it either.
   Variable ratio(const Variable& a, const Variable& b) const {
-    return where(at_(eq(at_(a), at_(b))), at_(where(at_(isinf(at_(a))), 0.0, at_(second(at_(a), 1.0)))), at_(exp(at_(sub(at_(a), at_(b))))));
+    const Variable same = eq(at_(a), at_(b)), distance = where(at_(same), 0.0, at_(sub(at_(a), at_(b))));
+    return where(at_(same), at_(where(at_(isinf(at_(a))), 0.0, at_(second(at_(a), 1.0)))), at_(exp(at_(distance))));
   }
 
   const Variable &x_, &g_;

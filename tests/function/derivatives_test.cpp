@@ -91,6 +91,24 @@ TEST_P(DerivativesOnEachDevice, HessianAndItsProductsAreSecondDerivatives) {
   EXPECT_THAT(results[3].to_vector<double>(), ::testing::Each(0));
 }
 
+// Where a gradient is 0 by choice, or by a power 0, what it leaves out is infinite; the second derivative multiplies that with 0.
+TEST_P(DerivativesOnEachDevice, SecondDerivativesAreFiniteWhereTheFirstLeaveInfinitiesOut) {
+  const auto x = input({float64, {4}}, "x"), powers = input({float64, {4}}, "powers");
+  const Variable shares = sum(subtensor(logcumsumexp(x, 0), {{1, 4}}));
+  const Function f = function({x, powers}, {hessian(sum(pow(x, powers)), x), jacobian(grad(sum(pow(x, powers)), x), powers), hessian(sum(hypot(x, 0.0 * x)), x), hessian(shares, x)}, options());
+  const auto results = f.call<4>(doubles({0, 0, 0, 2}, {4}), doubles({0, 1, 2, 3}, {4}));
+  EXPECT_THAT(results[0].to_vector<double>(), ElementsAre(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 12));
+  const auto mixed = results[1].to_vector<double>();  // of x y^(y - 1) by y: x^(y - 1) (1 + y log x)
+  for (int i = 0; i < 15; ++i) EXPECT_EQ(mixed[static_cast<std::size_t>(i)], i == 5 ? 1 : 0) << i;
+  EXPECT_NEAR(mixed[15], 4 * (1 + 3 * std::log(2.0)), 1e-12);
+  EXPECT_THAT(results[2].to_vector<double>(), ::testing::Each(0));
+  const double infinity = std::numeric_limits<double>::infinity();
+  const auto second = function({x}, {hessian(shares, x)}, options())(doubles({-infinity, 1, 2, -infinity}, {4}));
+  const double share = 1 / (1 + std::exp(-1.0)), both = 2 * share * (1 - share);  // two sums have both elements
+  const double want[] = {0, 0, 0, 0, 0, both, -both, 0, 0, -both, both, 0, 0, 0, 0, 0};
+  for (std::size_t i = 0; i < 16; ++i) EXPECT_NEAR(Array(second).to_vector<double>()[i], want[i], 1e-12) << i;
+}
+
 TEST(Derivatives, SayWhatTheyCannotDo) {
   const Variable x = vector("x"), m = matrix("m"), n = vector("n", int32), known = input({float32, {2}}, "known");
   EXPECT_THAT(error_of([&] { jacobian(sqr(x), x); }), HasSubstr("jacobian: the extents of sqr float32 (?,) are not known, a row is built for each of its elements"));
