@@ -5,8 +5,8 @@
 //
 // A user's row fuses, broadcasts and runs on every device like a built-in one; Damo is not rebuilt. The code is one C++
 // expression on x0, x1, ... of type T: float for float16, bfloat16 and float32, double for float64, the promoted
-// integer type for integers. It may call everything of C's math.h, overloaded for float and double, and the functions
-// of docs/kernel-functions.md. Write T(0.5): a bare 0.5 is a double and makes the whole expression one.
+// integer type for integers. It may call what stands in docs/kernel-functions.md: the functions of C's math.h, each under one
+// name for float and double (fabs, not fabsf), and Damo's own. Write T(0.5): a bare 0.5 is a double and makes the whole expression one.
 // A row owns its text, so it may be made at run time. Rows that compute the same are one op wherever they were written;
 // unlike rows of one name are refused where they meet in one graph. Code that faults (an integer divided by 0) ends the
 // call with a DeviceError on the CPU, as a RawKernel's does.

@@ -27,7 +27,9 @@ template <class Operand>
 void require_stays(const std::string& user, DType x, const Operand& y) {
   if (is_too_large(y, x)) throw TypeError(user + ": " + to_string(y.number()) + " does not fit " + std::string(name(x)), "cast x to a wider dtype");
   const Promotable both[] = {{x}, y.promotable()};
-  if (result_type(both) != x) throw TypeError(user + ": y would not stay what it is in x", "cast x or y");
+  if (result_type(both) == x) return;
+  const std::string what = y.is_number() ? to_string(y.number()) : "y, " + std::string(name(both[1].dtype)) + ",";
+  throw TypeError(user + ": " + what + " would not stay what it is in x, which is " + std::string(name(x)), "cast y to " + std::string(name(x)) + ", which cuts it off, or x to a dtype that holds both");
 }
 
 /// What a row promotes inputs of these dtypes to, its condition left out. A floating row looks, as NumPy does, for the first floating dtype that takes

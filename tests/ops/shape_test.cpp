@@ -101,7 +101,7 @@ TEST(ShapeOps, NameWhatCannotFitWhenTheGraphIsBuilt) {
   EXPECT_THAT(error([&] { concatenate(std::vector<Variable>()); }), HasSubstr("there are no tensors"));
   EXPECT_THAT(error([&] { concatenate({scalar("a"), scalar("b")}); }), HasSubstr("stack them"));
   EXPECT_THAT(error([&] { split(x, {1, 3}, 1); }), HasSubstr("the parts have 4 elements along axis 1, x has 3"));
-  EXPECT_THAT(error([&] { set_subtensor(x, {0}, input({float64, {3}}, "y")); }), HasSubstr("y would not stay what it is in x"));
+  EXPECT_THAT(error([&] { set_subtensor(x, {0}, input({float64, {3}}, "y")); }), HasSubstr("y, float64, would not stay what it is in x, which is float32"));
   EXPECT_THAT(error([&] { set_subtensor(vector("b", uint8), {0}, 300); }), HasSubstr("set_subtensor: 300 does not fit uint8"));
   EXPECT_THAT(error([&] { inc_subtensor(vector("b", uint8), {vector("i", int64)}, -1); }), HasSubstr("inc_subtensor: -1 does not fit uint8"));
   EXPECT_THAT(error([&] { pad(vector("b", int8), {{1, 1}}, 128); }), HasSubstr("pad: 128 does not fit int8"));
