@@ -116,6 +116,7 @@ Variable extents_constant(const Shape& dims, SourceLine line) {
 class RangeOp final : public Op {
  public:
   std::string name() const override { return "range"; }
+  bool may_refuse() const override { return true; }
   Apply make_node(Inputs inputs) const override {
     inputs.require_count(3);
     static constexpr const char* kNames[] = {"start", "stop", "step"};

@@ -1,8 +1,21 @@
 #include "ops/inner_graph_op.hpp"
 
+#include <algorithm>
+
 #include "graph/user_line.hpp"
 
 namespace damo {
+
+bool InnerGraphOp::may_refuse() const {
+  const auto refuses = [](const FunctionGraph* graph) {
+    for (int i = 0; i < graph->op_limit(); ++i) {
+      if (graph->op(static_cast<OpId>(i)).may_refuse()) return true;
+    }
+    return false;
+  };
+  const std::vector<const FunctionGraph*> graphs = inner_graphs();
+  return std::any_of(graphs.begin(), graphs.end(), refuses);
+}
 
 InnerShapes::InnerShapes(const FunctionGraph& graph) : values_(static_cast<std::size_t>(graph.value_limit())) {
   const auto numbers = [](std::span<const ValueId> values) {

@@ -14,6 +14,8 @@ namespace damo {
 class InnerGraphOp : public Op {
  public:
   bool takes_float8() const override { return true; }
+  /// Where an op of its graphs may.
+  bool may_refuse() const override;
   virtual std::vector<const FunctionGraph*> inner_graphs() const = 0;
   /// The same op over graphs that compute the same.
   virtual OpPtr with_graphs(std::vector<FunctionGraph> graphs) const = 0;

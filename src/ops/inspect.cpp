@@ -33,6 +33,7 @@ class ObserveOp final : public LookOp {
  public:
   explicit ObserveOp(std::function<void(const Array&)> look) : look_(std::move(look)) {}
   std::string name() const override { return "observe"; }
+  bool may_refuse() const override { return true; }
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
     return [&value = context.storage(node.output()), look = look_] { look(value.array()); };
   }

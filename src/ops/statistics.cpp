@@ -28,6 +28,7 @@ class BinsOp final : public Op {
   BinsOp(DType dtype, std::int64_t min_length) : dtype_(dtype), min_length_(min_length) {}
   std::string name() const override { return "bins"; }
   Props props() const override { return {{"dtype", std::string(damo::name(dtype_))}, {"min_length", min_length_}}; }
+  bool may_refuse() const override { return true; }
   Apply make_node(Inputs inputs) const override {
     inputs.require_count(2);
     return {*this, {inputs.at(0), inputs.at(1)}, {{dtype_, {kUnknown}}}};

@@ -345,6 +345,35 @@ TEST_P(SharedOnEachDevice, ACallThatFailsLeavesTheOldValue) {
   EXPECT_THAT(values(w), ElementsAre(4, 8));
 }
 
+TEST_P(SharedOnEachDevice, ACallWhoseDataAreRefusedHasWrittenNothingInPlace) {
+  const Shared steps = shared("steps", array({0})), w = shared("w", array({1, 2}));
+  const Variable x = scalar("x");
+  const Variable grown = while_loop({x}, [](const Variable& r) { return r < 10.0; }, [](const Variable& r) { return r * 2.0; }, 4);
+  const Function f = function({x}, {grown}, with({{steps, steps + 1.0}, {w, w * 2.0}}));
+  EXPECT_THAT(f.explain(), AllOf(HasSubstr("updates steps where it lies"), HasSubstr("updates w where it lies")));
+  f(Array::scalar(4.0f, device()));
+  EXPECT_THAT(error_of([&] { f(Array::scalar(0.1f, device())); }), HasSubstr("the condition still holds"));
+  EXPECT_THAT(values(steps), ElementsAre(1));
+  EXPECT_THAT(values(w), ElementsAre(2, 4));
+  f(Array::scalar(4.0f, device()));
+  EXPECT_THAT(values(steps), ElementsAre(2));
+  EXPECT_THAT(values(w), ElementsAre(4, 8));
+}
+
+TEST_P(SharedOnEachDevice, ANewValueFromWhichRefusedDataFollowIsKeptApart) {
+  const Shared limit = shared("limit", Array::scalar(1.0f));
+  const Variable x = scalar("x"), next = limit + x;
+  const Variable grown = while_loop({next}, [](const Variable& r) { return r < 10.0; }, [](const Variable& r) { return r * 2.0; }, 4);
+  const Function f = function({x}, {grown}, with({{limit, next}}));
+  EXPECT_THAT(f.explain(), HasSubstr("may refuse its data: the old value is kept until then"));
+  f(Array::scalar(1.0f, device()));
+  EXPECT_THAT(values(limit), ElementsAre(2));
+  EXPECT_THAT(error_of([&] { f(Array::scalar(-1.9f, device())); }), HasSubstr("the condition still holds"));
+  EXPECT_THAT(values(limit), ElementsAre(2));
+  f(Array::scalar(1.0f, device()));
+  EXPECT_THAT(values(limit), ElementsAre(3));
+}
+
 TEST_P(SharedOnEachDevice, AVariableWhoseUpdateInPlaceFailedHasNoValueUntilItIsSet) {
   const RawKernel scale{{.name = "scale",
                          .inputs = {"float* w", "const float* x"},

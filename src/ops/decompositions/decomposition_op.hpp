@@ -14,6 +14,7 @@ class DecompositionOp final : public Op {
 
   std::string name() const override { return what_.name(); }
   Props props() const override;
+  bool may_refuse() const override { return true; }
   Apply make_node(Inputs inputs) const override;
   Shapes infer_shape(const Apply& node, std::span<const Shape> inputs) const override;
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override;

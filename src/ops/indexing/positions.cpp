@@ -48,6 +48,7 @@ class CheckedPositionsOp final : public Op {
   std::string name() const override { return "checked_positions"; }
   /// Of x only the shape is read.
   bool takes_float8() const override { return true; }
+  bool may_refuse() const override { return true; }
   Props props() const override { return {{"for", user_}, {"axis", std::int64_t{axis_}}, {"of", std::int64_t{-from_end_}}, {"axes", std::int64_t{axes_}}, {"negative", counts_ == CountsFromEnd::kYes}}; }
   Apply make_node(Inputs inputs) const override {
     std::vector<Variable> all(inputs.begin(), inputs.end());

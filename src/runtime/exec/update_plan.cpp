@@ -16,6 +16,9 @@ class UpdatePlanner {
       else if (node.passes >= 0) memory_[at(node.outputs[0])] = memory_[at(node.inputs[at(node.passes)])];
     }
     for (int result : results) leaves_[at(memory_[at(result)])] = true;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (nodes[i].apply.op().may_refuse()) last_refusal_ = static_cast<int>(i);
+    }
   }
 
   void plan(bool keeps_old) {
@@ -26,7 +29,8 @@ class UpdatePlanner {
     }
     for (ProgramUpdate& update : updates_) {
       if (!update.copied.empty()) continue;
-      update.apart = keeps_old ? "it is kept until the new one is known to be finite" : obstacle(update);
+      update.apart = keeps_old ? "it is kept until the new one is known to be finite" : refusal_behind(update);
+      if (update.apart.empty()) update.apart = obstacle(update);
       if (update.apart.empty()) write_over(update);
     }
   }
@@ -71,6 +75,12 @@ class UpdatePlanner {
     return {};
   }
 
+  /// A call that is refused leaves all values as they were. execution_order() puts what may refuse in front, where it needs nothing that the node gives.
+  std::string refusal_behind(const ProgramUpdate& update) const {
+    if (last_refusal_ <= cells_[at(update.cell)].producer) return {};
+    return nodes_[at(last_refusal_)].apply.op().name() + ", which runs later, may refuse its data: the old value is kept until then";
+  }
+
   /// Why the new value cannot be written where the old one lies; empty if it can.
   std::string obstacle(const ProgramUpdate& update) const {
     const int number = cells_[at(update.cell)].producer, last = cells_[at(update.variable)].last_use;
@@ -93,6 +103,7 @@ class UpdatePlanner {
   std::vector<ProgramCell>& cells_;
   std::vector<int> memory_;    // by cell: the cell whose memory it has, or may have
   std::vector<bool> leaves_;   // by such a cell: it is read when all nodes have run
+  int last_refusal_ = -1;      // the last node that may refuse what its inputs hold
 };
 
 }  // namespace

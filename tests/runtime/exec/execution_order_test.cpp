@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <damo/shared.hpp>
 #include <gmock/gmock.h>
 
 #include "support/test_ops.hpp"
@@ -63,6 +64,32 @@ TEST(ExecutionOrder, IsTopologicalWhereAReaderNeedsTheNewValues) {
       EXPECT_LT(place[static_cast<std::size_t>(graph.owner(input))], place[static_cast<std::size_t>(node)]);
     }
   }
+}
+
+/// May refuse its input.
+class RefusingOp final : public Op {
+ public:
+  std::string name() const override { return "refusing"; }
+  Apply make_node(Inputs in) const override { return {*this, {in.begin(), in.end()}, {in.at(0).type()}}; }
+  bool may_refuse() const override { return true; }
+};
+
+TEST(ExecutionOrder, UpdatesWaitForWhatMayRefuseWhereTheyCan) {
+  const auto refuse = make_op<RefusingOp>();
+  const auto step = make_op<OpaqueOp>("step");
+  const Variable w = shared("w", Array::ones({3})), v = shared("v", Array::ones({3})), x = vector("x");
+  const auto order_of = [&](const Variable& result, const std::vector<Assignment>& updates) {
+    const std::vector<Variable> inputs{x}, outputs{result};
+    return names_in_order({inputs, outputs, false, updates});
+  };
+  const auto refuses_first = [](const std::vector<std::string>& names) {
+    return std::find(names.begin(), names.end(), "refusing") < std::find(names.begin(), names.end(), "step");
+  };
+  EXPECT_TRUE(refuses_first(order_of(reader(refuse(source(x))), {{w, step(w)}, {v, step(v, w)}})));
+  EXPECT_TRUE(refuses_first(order_of(source(x), {{w, refuse(w)}, {v, step(v)}}))) << "what refuses may give a new value itself";
+  const Variable next = step(w);
+  EXPECT_FALSE(refuses_first(order_of(refuse(source(x, next)), {{w, next}}))) << "what is refused follows from the new value";
+  EXPECT_EQ(order_of(source(x), {{w, step(w)}}).size(), 2u) << "nothing refuses";
 }
 
 }  // namespace
