@@ -43,6 +43,8 @@ class Error : public std::exception {
   const ErrorParts& parts() const { return parts_; }
   /// Adds where it happened, unless an inner frame has said so already.
   void add_where(const std::string& where);
+  /// Adds the call in which it came up, beside the line of what is to blame: "built at model.cpp:12, in function built at model.cpp:40".
+  void add_call(const std::string& where);
   void add_operands(std::vector<std::string> operands);
 
  private:

@@ -76,8 +76,16 @@ bool is_among(std::span<const NamedArray> inputs, std::string_view name) {
   return std::any_of(inputs.begin(), inputs.end(), [&](const NamedArray& input) { return input.name == name; });
 }
 
-std::string in_function(const Function& function, SourceLine where) {
-  return "in function " + (function.name().empty() ? "" : function.name() + " ") + "built at " + to_string(where);
+std::string in_function(const std::string& name, SourceLine where) { return "in function " + (name.empty() ? "" : name + " ") + "built at " + to_string(where); }
+
+/// The graph that the Function begins with. An error has the line of the Variable that is to blame, which may stand far from the call, and that of the call.
+FunctionGraph snapshot_of(std::span<const Variable> inputs, std::span<const Variable> outputs, const Options& options, SourceLine where) {
+  try {
+    return graph_of(inputs, outputs, options);
+  } catch (Error& error) {
+    error.add_call(in_function(options.name, where));
+    throw;
+  }
 }
 
 }  // namespace
@@ -91,7 +99,7 @@ Function function(std::span<const Variable> inputs, std::span<const Variable> ou
   auto data = std::make_shared<Function::Data>();
   data->options = options;
   data->where = where;
-  data->graph = graph_of(inputs, outputs, options);
+  data->graph = snapshot_of(inputs, outputs, options, where);
   data->options.updates.clear();  // the graph has them
   data->options.givens.clear();
   data->donated = at_line("donate", where, [&] { return positions_of(options.donate, inputs); });
@@ -136,7 +144,7 @@ Results Function::call(std::span<const Array> inputs) const {
   try {
     return held().is_plain ? held().executor->call(inputs) : call_otherwise(inputs);
   } catch (Error& error) {
-    error.add_where(in_function(*this, held().where));
+    error.add_where(in_function(name(), held().where));
     throw;
   }
 }
@@ -145,7 +153,7 @@ Results Function::call_with(std::span<Array> inputs) const {
   try {
     return held().is_plain ? held().executor->call(inputs, inputs) : call_otherwise(inputs);
   } catch (Error& error) {
-    error.add_where(in_function(*this, held().where));
+    error.add_where(in_function(name(), held().where));
     throw;
   }
 }
@@ -175,7 +183,7 @@ Results Function::call_named(std::span<const NamedArray> inputs) const {
     }
     return call_otherwise(all);
   } catch (Error& error) {
-    error.add_where(in_function(*this, held().where));
+    error.add_where(in_function(name(), held().where));
     throw;
   }
 }
@@ -273,7 +281,7 @@ CallPlan Function::plan(std::span<const Shape> shapes) const {
   try {
     return held().executor->plan(shapes);
   } catch (Error& error) {
-    error.add_where(in_function(*this, held().where));
+    error.add_where(in_function(name(), held().where));
     throw;
   }
 }

@@ -23,7 +23,7 @@ class GraphMistakes : public ::testing::Test {
 
 TEST_F(GraphMistakes, NamesAVariableThatIsNoInput) {
   const std::string text = error_of([&] { function({x_}, {x_ + y_}, kNull); });
-  EXPECT_THAT(text, AllOf(StartsWith("function: y float32 (?,) is needed by the outputs"), HasSubstr("errors/graph_test.cpp:"), HasSubstr("add it to the inputs")));
+  EXPECT_THAT(text, AllOf(StartsWith("function: y float32 (?,) is needed by the outputs"), HasSubstr("  built at "), HasSubstr("errors/graph_test.cpp:"), HasSubstr(", in function built at "), HasSubstr("add it to the inputs")));
 }
 
 TEST_F(GraphMistakes, NamesAnInputThatIsUnused) {

@@ -24,6 +24,11 @@ void Error::add_where(const std::string& where) {
   compose();
 }
 
+void Error::add_call(const std::string& where) {
+  parts_.where += (parts_.where.empty() ? "" : ", ") + where;
+  compose();
+}
+
 void Error::add_operands(std::vector<std::string> operands) {
   if (!parts_.operands.empty()) return;
   parts_.operands = std::move(operands);
