@@ -1,10 +1,13 @@
 #include "ops/rewrites/fusion_repeats.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "ops/index_along_op.hpp"
+#include "ops/indexing/take_op.hpp"
 #include "ops/lower.hpp"
 
 namespace damo {
@@ -40,42 +43,60 @@ class Repeats {
  private:
   int kernel(NodeId node) const { return node == NodeId::kNone ? -1 : kernel_of_[static_cast<std::size_t>(node)]; }
 
-  /// The nodes that make a free value, inputs before users; none: it is not free.
-  std::vector<NodeId> made_by(NodeId node) const {
+  /// What makes a value: nodes, inputs before users, and the array of its own size that it follows from, if there is one.
+  struct Making {
     std::vector<NodeId> nodes;
+    ValueId array = ValueId::kNone;
     int cost = 0;
-    const Shape& dims = graph_.type(graph_.outputs(node)[0]).dims;
-    return collect(node, dims, nodes, cost) ? nodes : std::vector<NodeId>();
+  };
+
+  /// Nothing: it is not free.
+  std::optional<Making> making_of(NodeId node) const {
+    Making making;
+    return collect(node, graph_.type(graph_.outputs(node)[0]), making) ? std::optional(std::move(making)) : std::nullopt;
   }
 
-  bool collect(NodeId node, const Shape& dims, std::vector<NodeId>& nodes, int& cost) const {
-    if (std::find(nodes.begin(), nodes.end(), node) != nodes.end()) return true;
+  bool collect(NodeId node, const TensorType& value, Making& making) const {
+    if (std::find(making.nodes.begin(), making.nodes.end(), node) != making.nodes.end()) return true;
     const KernelOp& op = kernel_op(graph_, node);
-    cost += op.cost();
-    if (cost > kFreeCost || op.reduced_axes() || graph_.outputs(node).size() != 1) return false;
+    making.cost += op.cost();
+    if (making.cost > kFreeCost || op.reduced_axes() || graph_.outputs(node).size() != 1) return false;
     const bool counts = dynamic_cast<const IndexAlongOp*>(&op);
     for (ValueId input : graph_.inputs(node)) {
       if (graph_.is_literal(input)) continue;
       const NodeId owner = graph_.owner(input);
-      if (kernel(owner) >= 0 ? counts || !collect(owner, dims, nodes, cost) : !counts && !is_small(graph_.type(input).dims, dims)) return false;
+      if (kernel(owner) >= 0 ? counts || !collect(owner, value, making) : !counts && !is_small(graph_.type(input).dims, value.dims) && !takes(input, value, making)) return false;
     }
-    nodes.push_back(node);
+    making.nodes.push_back(node);
+    return true;
+  }
+
+  /// Whether the array, of the value's own size, may be read in its place.
+  bool takes(ValueId array, const TensorType& value, Making& making) const {
+    if (making.array == array) return true;
+    const NodeId owner = graph_.owner(array);
+    const TensorType& type = graph_.type(array);
+    const bool lies_so = owner == NodeId::kNone ? !graph_.shared(array) : graph_.op(owner).view_of(0) < 0 && !dynamic_cast<const TakeOp*>(&graph_.op(owner));
+    if (making.array != ValueId::kNone || !lies_so || !(type.dims == value.dims) || itemsize(type.dtype) > itemsize(value.dtype)) return false;
+    making.array = array;
     return true;
   }
 
   bool give_copies(NodeId node) {
     const ValueId value = graph_.outputs(node)[0];
     std::vector<Use> readers;
+    bool is_needed = false;  // whoever makes it again
     for (const Use& use : graph_.uses(value)) {
       const int reader = kernel(use.node);
-      if (reader < 0 || reader == kernel(node)) continue;
-      const bool is_own_shape = kernel_op(graph_, use.node).reduced_axes() || graph_.type(graph_.outputs(use.node)[0]).dims == graph_.type(value).dims;
+      if (reader >= 0 && reader == kernel(node)) continue;
+      const bool is_own_shape = reader >= 0 && (kernel_op(graph_, use.node).reduced_axes() || graph_.type(graph_.outputs(use.node)[0]).dims == graph_.type(value).dims);
       if (is_own_shape) readers.push_back(use);
+      else is_needed = true;
     }
     if (readers.empty()) return false;
-    const std::vector<NodeId> nodes = made_by(node);
-    if (nodes.empty()) return false;
-    for (const Use& use : readers) graph_.set_input(use.node, use.position, copied(nodes));
+    const std::optional<Making> making = making_of(node);
+    if (!making || (making->array != ValueId::kNone && is_needed)) return false;
+    for (const Use& use : readers) graph_.set_input(use.node, use.position, copied(making->nodes));
     return true;
   }
 

@@ -1,12 +1,15 @@
-// Values that a kernel makes again rather than read: masks of places, as a causal one, which one kernel made and left in memory for the others that read it, as a softmax leaves it for its gradient behind a product.
+// Values that a kernel makes again rather than read: masks of places, as a causal one, which one kernel made and left in memory for the others that read it, as a softmax leaves it for its gradient behind a product; and
+// what follows from one array in a few instructions, as scaled scores, in whose place a reader reads that array.
 //
-// A value is free if
-//   - each array that it follows from has fewer elements, an eighth or less as far as extents are known, or gives its shape alone (index_along)
-//   - these are in memory whoever makes the value: inputs, shared variables, or results of nodes that no fused kernel has
-//   - making it takes kFreeCost instructions or less, which a kernel that waits for memory has to spare for a byte that it does not read and another kernel does not write
+// A value is free if making it takes kFreeCost instructions or less, which a kernel that waits for memory has to spare for a byte that it does not read and another kernel does not write, and each array that it follows
+// from is in memory whoever makes the value: an input, a shared variable, or a result of a node that no fused kernel has. Of these arrays
+//   - each gives its shape alone (index_along), or has fewer elements, an eighth or less as far as extents are known
+//   - but for one, which has the value's extents and elements that are no larger. Then all readers make the value again, else it is written all the same, and the array is no view, which may lie
+//     across the value, nor a shared variable, whose new value would have to wait for them, nor what a take gives, which is best read once
 //
-// Each node of another kernel that reads it, in its own shape, gets copies of the nodes that make it: one reader may then move to wherever its other inputs are. The kernels are then planned anew, so that nothing is said here of which nodes may share one; no path of the graph is a new
-// one, as what a free value follows from came before its readers already. Values are the same: each copy computes what the node did. See tests/ops/rewrites/fusion_repeats_test.cpp.
+// Each node of another kernel that reads it, in its own shape, gets copies of the nodes that make it: one reader may then move to wherever its other inputs are. The kernels are then planned anew, so that nothing is said
+// here of which nodes may share one; no path of the graph is a new one, as what a free value follows from came before its readers already. Each copy computes what the node did; of 16-bit floats a value that
+// is not stored is not rounded, as within any kernel. See tests/ops/rewrites/fusion_repeats_test.cpp, tests/function/repeated_masks_test.cpp.
 #pragma once
 #include <span>
 

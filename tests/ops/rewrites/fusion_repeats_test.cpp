@@ -42,6 +42,16 @@ TEST_F(RepeatedValues, AreNotThoseOfArraysAsLarge) {
   EXPECT_EQ(fused({few_, row_}, {where(gt(few_ * 0.0 + row_, 0.0), opaque_(gt(few_ * 0.0 + row_, 0.0)) * few_, 0.0)}).node_count(), 3);
 }
 
+TEST_F(RepeatedValues, AreMadeOfOneArrayWhichIsReadInTheirPlace) {
+  const Variable scaled = x_ * 0.5 + row_, other = input({float32, {64, 32}}, "other");
+  EXPECT_EQ(nodes_text(fused({x_, row_}, {opaque_(exp(scaled)) * scaled})), "fused(add exp mul) custom fused(add mul mul)");
+  EXPECT_EQ(nodes_text(fused({x_, row_}, {opaque_(exp(scaled)) * scaled, scaled})), "fused(add exp mul) custom mul") << "it is a result";
+  EXPECT_EQ(nodes_text(fused({x_, row_}, {opaque_(exp(scaled)) * opaque_(scaled) * scaled})), "fused(add exp mul) custom custom fused(mul mul)") << "who reads it needs it in memory";
+  EXPECT_EQ(nodes_text(fused({x_, other}, {opaque_(exp(x_ * other)) * (x_ * other)})), "fused(exp mul) custom mul") << "of two arrays";
+  const Variable lying = input({float32, {32, 64}}, "lying"), turned = transpose(lying);
+  EXPECT_EQ(nodes_text(fused({lying}, {opaque_(exp(turned * 0.5)) * (turned * 0.5)})), "dimshuffle fused(exp mul) custom mul") << "of a view";
+}
+
 TEST_F(RepeatedValues, AreNotDear) { EXPECT_EQ(around(gt(sin(row_ + column_), 0.5), {row_, column_}), "fused(add gt sin where) custom fused(mul where)"); }
 
 TEST_F(RepeatedValues, AreNotMadeOfWhatAKernelHas) {
