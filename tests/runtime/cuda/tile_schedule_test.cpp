@@ -56,6 +56,16 @@ TEST_F(TilesThatStay, AreAsWideAsTheFewestBlocksThatHoldThemAllow) {
   EXPECT_EQ(form(soft, {4096, 32767}), (Form{32, 32, 32, 1, 4, 1})) << "no whole vectors";
 }
 
+/// Results of fewer bytes than what is read: a tile of a quarter of a line has 8 elements, which are 8 bytes of int8.
+TEST_F(TilesThatStay, AreNotSoNarrowThatSectorsAreWrittenInParts) {
+  KernelSpec spec = typed(softmax_in_steps(), float32);
+  EXPECT_EQ(layout(spec, {16384, 8192}).beside, 2) << "a quarter of a line";
+  spec.outputs[0] = int8;
+  EXPECT_EQ(layout(spec, {16384, 8192}).beside, 0) << "read twice";
+  spec.outputs[0] = bfloat16;
+  EXPECT_EQ(layout(spec, {16384, 8192}).beside, 2) << "16 bytes";
+}
+
 TEST_F(TilesThatStay, AreThoseThatTheConditionSays) {
   const KernelSpec soft = typed(softmax_in_steps(), float32);
   EXPECT_EQ(form(soft, {512, 262144}), Form()) << "several blocks are resident, of which each holds a tile";
