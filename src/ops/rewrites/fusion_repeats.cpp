@@ -30,12 +30,12 @@ bool is_small(const Shape& array, const Shape& dims) {
 
 class Repeats {
  public:
-  Repeats(FunctionGraph& graph, std::span<const int> kernel_of) : graph_(graph), kernel_of_(kernel_of) {}
+  Repeats(FunctionGraph& graph, std::span<const int> kernel_of) : graph_(graph), kernel_of_(kernel_of.begin(), kernel_of.end()) {}
 
   bool run() {
     bool copied = false;
     for (NodeId node : graph_.nodes()) {
-      if (static_cast<std::size_t>(node) < kernel_of_.size() && kernel(node) >= 0) copied |= give_copies(node);
+      if (kernel(node) >= 0) copied |= give_copies(node);
     }
     return copied;
   }
@@ -96,11 +96,12 @@ class Repeats {
     if (readers.empty()) return false;
     const std::optional<Making> making = making_of(node);
     if (!making || (making->array != ValueId::kNone && is_needed)) return false;
-    for (const Use& use : readers) graph_.set_input(use.node, use.position, copied(making->nodes));
+    for (const Use& use : readers) graph_.set_input(use.node, use.position, copied(making->nodes, kernel(use.node)));
     return true;
   }
 
-  ValueId copied(const std::vector<NodeId>& nodes) {
+  /// For a reader of the kernel, whose copies are: what the reader makes may be free too, by way of them.
+  ValueId copied(const std::vector<NodeId>& nodes, int reader) {
     std::unordered_map<ValueId, ValueId> copies;
     ValueId last = ValueId::kNone;
     for (NodeId node : nodes) {
@@ -109,14 +110,17 @@ class Repeats {
         if (const auto found = copies.find(input); found != copies.end()) input = found->second;
       }
       const ValueId output = graph_.outputs(node)[0];
-      last = graph_.outputs(graph_.add(graph_.op_ptr(node), inputs, {&graph_.type(output), 1}, graph_.where(node)))[0];
+      const NodeId copy = graph_.add(graph_.op_ptr(node), inputs, {&graph_.type(output), 1}, graph_.where(node));
+      kernel_of_.resize(static_cast<std::size_t>(graph_.node_limit()), -1);
+      kernel_of_[static_cast<std::size_t>(copy)] = reader;
+      last = graph_.outputs(copy)[0];
       copies.emplace(output, last);
     }
     return last;
   }
 
   FunctionGraph& graph_;
-  std::span<const int> kernel_of_;
+  std::vector<int> kernel_of_;  // by node
 };
 
 }  // namespace

@@ -35,6 +35,13 @@ TEST_F(RepeatedValues, AreMadeOfPlacesAndOfWhatIsSmall) {
   EXPECT_EQ(around(gt(row_, column_), {row_, column_}), "fused(gt where) custom fused(gt mul where)");
 }
 
+/// Of a mask that the kernel in between got copies of before: those are what it makes its own mask of.
+TEST_F(RepeatedValues, AreMadeOfThoseThatTheirKernelMakesAgain) {
+  const Variable mask = le(index_along(x_, 1), column_), few = opaque_(row_, where(mask, x_, 0.0)), both = logical_and(mask, lt(few, 0.5));
+  EXPECT_EQ(nodes_text(fused({x_, row_, column_}, {where(both, opaque_(where(both, x_, -1.0)), 0.0)})),
+            "fused(index_along le where) custom fused(index_along le logical_and lt where) custom fused(index_along le logical_and lt where)");
+}
+
 TEST_F(RepeatedValues, AreNotThoseOfArraysAsLarge) {
   EXPECT_EQ(around(gt(x_, 0.5)), "fused(gt where) custom fused(mul where)");
   const Variable y = input({float32, {64, 32}}, "y");
