@@ -44,8 +44,8 @@ int compared_with_place(const KernelSpec& spec, int value) {
 
 std::optional<KernelSpec> with_sought_elements(const KernelSpec& spec) {
   if (spec.loop || spec.scans() || spec.has_users_code() || !spec.uses_place()) return std::nullopt;
-  const Passes passes(spec, [](int, const Passes&) { return false; });
-  if (!passes.all()[0].stores.empty()) return std::nullopt;
+  const auto keeps_none = [](int, const Passes&) { return false; };
+  const Passes passes(spec, keeps_none);
   KernelSpec form = spec;
   bool serves = false;
   for (int value = spec.first_step(); value < spec.first_step() + static_cast<int>(spec.steps.size()); ++value) {
@@ -60,7 +60,7 @@ std::optional<KernelSpec> with_sought_elements(const KernelSpec& spec) {
     serves = true;
   }
   const bool joins = std::any_of(form.steps.begin(), form.steps.end(), [](const Step& step) { return step.join && !step.join->across; });
-  return serves && joins ? std::optional(std::move(form)) : std::nullopt;
+  return serves && joins && Passes(form, keeps_none).all()[0].stores.empty() ? std::optional(std::move(form)) : std::nullopt;
 }
 
 }  // namespace damo

@@ -96,6 +96,17 @@ TEST(SoughtElementsOfSpecs, AreNoOthers) {
   EXPECT_FALSE(with_sought_elements(softmax()));
 }
 
+/// What waited for the sum would be stored at once: over elements that other threads of the row have not asked for yet.
+TEST(SoughtElementsOfSpecs, LeaveNoStoresBeforeTheFirstJoins) {
+  constexpr int kSum = 6, kRest = 7;
+  KernelSpec spec = after([](KernelSpec& one) { step(one, kMaximum) = step(one, kChosen), step(one, kMaximum).inputs[1] = kX, step(one, kSum) = sum_of(kMaximum), one.steps.resize(kSum - 3 + 1); });
+  spec.steps.insert(spec.steps.end(), {map("x0 - x1", {kX, kSum}), sum_of(kRest)});
+  spec.stores = {kRest + 1, kSum};
+  EXPECT_TRUE(with_sought_elements(spec));
+  spec.stores = {kRest, kRest + 1};
+  EXPECT_FALSE(with_sought_elements(spec));
+}
+
 TEST(SoughtElementsOfSpecs, NeedOtherJoins) {
   KernelSpec spec = cross_entropy();
   step(spec, kMaximum) = map("x0 * T(2)", {kX});
