@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -17,7 +18,7 @@
 namespace damo {
 namespace {
 
-constexpr std::size_t kMostAnew = 512, kMostDivided = 32;  // nodes for one concatenate
+constexpr std::size_t kMostAnew = 512, kMostDivided = 32;  // nodes, and parts along all axes, for one concatenate
 constexpr int kMostAbove = 64;                          // nodes above an operand that are looked at
 constexpr int kMostRounds = 4;
 
@@ -112,9 +113,10 @@ class Divider {
     return !moved_.empty();
   }
 
-  /// Divides once more where other concatenates along the axis put parts together elsewhere, as rolls to both sides do. False if not all operands have parts.
+  /// Divides once more where other concatenates along the axis put parts together elsewhere, as rolls to both sides do. False if not all operands have parts, or if all axes' parts, into which later rounds divide these, are too many.
   bool find_parts() {
     std::vector<NodeId> pending = moved_;
+    std::map<int, Division> others;  // by axis
     std::unordered_set<NodeId> seen(moved_.begin(), moved_.end());
     while (!pending.empty()) {
       const NodeId node = pending.back();
@@ -123,11 +125,16 @@ class Divider {
         const NodeId owner = graph_.owner(input);
         if (const auto other = division_of(graph_, owner); other && lies_along(*other)) {
           division_ = refined(division_, *other);
+        } else if (other) {
+          const auto [found, is_first] = others.emplace(other->from_last, *other);
+          if (!is_first && found->second.whole == other->whole) found->second = refined(found->second, *other);
         } else if (owner != NodeId::kNone && is_row(graph_.op(owner)) && extent(input) == division_.whole && seen.insert(owner).second) {
           pending.push_back(owner);
         }
       }
-      if (division_.extents.size() > kMostDivided || seen.size() * division_.extents.size() > kMostAnew) return false;
+      std::size_t parts = division_.extents.size();
+      for (const auto& [axis, other] : others) parts *= other.extents.size();
+      if (parts > kMostDivided || seen.size() * parts > kMostAnew) return false;
     }
     int left = static_cast<int>(kMostAnew / division_.extents.size() - moved_.size());
     return std::all_of(moved_.begin(), moved_.end(), [&](NodeId node) {

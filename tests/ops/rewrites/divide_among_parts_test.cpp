@@ -76,6 +76,24 @@ TEST_F(DivideAmongParts, DividesAlongEachAxis) {
   EXPECT_EQ(together, 1 + 2) << "of rows, or of columns, in each part along the other axis";
 }
 
+/// Of three axes with a neighbour to each side 3 * 3 * 3 parts, of two neighbours 5 * 5 * 5.
+TEST_F(DivideAmongParts, LeavesWhatWouldHaveManyPartsAlongAllAxes) {
+  const Variable x = input({float32, {8, 9, 10}}, "x"), inputs[] = {x};
+  const auto kernels = [&](int neighbours) {
+    Variable y = x;
+    for (int axis = 0; axis < 3; ++axis) {
+      for (int by = 1; by <= neighbours; ++by) y = y + (roll(x, by, axis) + roll(x, -by, axis));
+    }
+    const Variable outputs[] = {sqr(y)};
+    const FunctionGraph graph = divide_among_parts(apply_rules(FunctionGraph(inputs, outputs), simplification_rules(false)));
+    int count = 0;
+    for (NodeId node : graph.nodes()) count += graph.op(node).name() == "sqr";
+    return count;
+  };
+  EXPECT_EQ(kernels(1), 27);
+  EXPECT_EQ(kernels(2), 1);
+}
+
 TEST_F(DivideAmongParts, ARollIsItsTwoPartsTheOtherWayRound) {
   EXPECT_EQ(simplified(roll(c_, 2, 1)), "concatenate[1](subtensor[:, 3:5](c), subtensor[:, 0:3](c))");
   EXPECT_EQ(simplified(roll(c_, -1, 1)), "concatenate[1](subtensor[:, 1:5](c), subtensor[:, 0:1](c))");
