@@ -78,8 +78,8 @@ TEST_F(DivideAmongParts, DividesAlongEachAxis) {
 
 /// Of three axes with a neighbour to each side 3 * 3 * 3 parts, of two neighbours 5 * 5 * 5.
 TEST_F(DivideAmongParts, LeavesWhatWouldHaveManyPartsAlongAllAxes) {
-  const Variable x = input({float32, {8, 9, 10}}, "x"), inputs[] = {x};
-  const auto kernels = [&](int neighbours) {
+  const auto kernels = [](int neighbours, const Shape& dims) {
+    const Variable x = input({float32, dims}, "x"), inputs[] = {x};
     Variable y = x;
     for (int axis = 0; axis < 3; ++axis) {
       for (int by = 1; by <= neighbours; ++by) y = y + (roll(x, by, axis) + roll(x, -by, axis));
@@ -90,8 +90,10 @@ TEST_F(DivideAmongParts, LeavesWhatWouldHaveManyPartsAlongAllAxes) {
     for (NodeId node : graph.nodes()) count += graph.op(node).name() == "sqr";
     return count;
   };
-  EXPECT_EQ(kernels(1), 27);
-  EXPECT_EQ(kernels(2), 1);
+  EXPECT_EQ(kernels(1, {8, 9, 10}), 27);
+  EXPECT_EQ(kernels(2, {8, 9, 10}), 1);
+  EXPECT_EQ(kernels(2, {128, 128, 128}), 125) << "large ones";
+  EXPECT_EQ(kernels(3, {512, 512, 512}), 1) << "7 * 7 * 7";
 }
 
 TEST_F(DivideAmongParts, ARollIsItsTwoPartsTheOtherWayRound) {
