@@ -63,7 +63,7 @@ TEST_P(Grids, StencilsAreThoseOfLoops) {
 }
 
 TEST_P(Grids, RolledStencilsAreThoseOfLoops) {
-  for (const Shape& shape : {Shape{5, 7}, Shape{33, 130}, Shape{2, 1}, Shape{1, 9}}) {
+  for (const Shape& shape : {Shape{5, 7}, Shape{33, 130}, Shape{300, 131}, Shape{2, 1}, Shape{1, 9}}) {
     const Variable x = input({float32, shape}, "x");
     const Variable sum = roll(x, 1, 0) + roll(x, -1, 0) + roll(x, 1, 1) + roll(x, -2, 1) - 4.0 * x;
     const Function f = function({x}, {sum, grad(mean(sqr(sum)), x)}, {.device = device()}), plain = function({x}, {sum, grad(mean(sqr(sum)), x)}, {.fuse = false, .disable = {"part_roll"}, .device = device()});

@@ -19,8 +19,8 @@ namespace damo {
 namespace {
 
 constexpr std::size_t kMostAnew = 512, kMostDivided = 32;  // nodes and parts, along one axis, for one concatenate
-constexpr std::size_t kMostParts = 128;                    // along all axes; of more than kMostDivided each must be large, as a kernel of its own takes longer than copies of what is small
-constexpr std::int64_t kLarge = 1 << 14;                   // elements of a part, on average
+constexpr std::size_t kMostParts = 128, kFewParts = 8;     // along several axes; of more than a few each must be large, as a kernel of its own takes longer than copies of what is small
+constexpr std::int64_t kLarge = 1 << 12;                   // elements of a part, on average
 constexpr int kMostAbove = 64;                          // nodes above an operand that are looked at
 constexpr int kMostRounds = 4;
 
@@ -136,7 +136,7 @@ class Divider {
       }
       std::size_t parts = division_.extents.size();
       for (const auto& [axis, other] : others) parts *= other.extents.size();
-      if (division_.extents.size() > kMostDivided || parts > most_parts() || seen.size() * division_.extents.size() > kMostAnew) return false;
+      if (division_.extents.size() > kMostDivided || (!others.empty() && parts > most_parts()) || seen.size() * division_.extents.size() > kMostAnew) return false;
     }
     int left = static_cast<int>(kMostAnew / division_.extents.size() - moved_.size());
     return std::all_of(moved_.begin(), moved_.end(), [&](NodeId node) {
@@ -145,10 +145,11 @@ class Divider {
     });
   }
 
+  /// Along several axes, as far as extents are known.
   std::size_t most_parts() const {
     std::int64_t elements = 1;
     for (const std::int64_t extent : graph_.type(graph_.outputs(node_)[0]).dims) elements = std::min(elements * (extent == kUnknown ? 1 : extent), kLarge * static_cast<std::int64_t>(kMostParts));
-    return std::max(kMostDivided, static_cast<std::size_t>(elements / kLarge));
+    return std::max(kFewParts, static_cast<std::size_t>(elements / kLarge));
   }
 
   bool is_cut_by_views(ValueId value) const { return graph_.owner(value) == NodeId::kNone || is_view(graph_.op(graph_.owner(value))); }

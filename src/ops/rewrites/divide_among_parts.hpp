@@ -8,7 +8,7 @@
 // follow from a reduction, which could be in one kernel with its reader. Extents along the axis are known.
 // Several concatenates along one axis may have their parts end at different places, as rolls to both sides do: then it is done for each stretch between two such places, where what would be cut is a leaf or a view.
 // A concatenate of such along another axis is put together anew for each part, and divided in turn: of a stencil that goes round in two axes the inside is one kernel, edges and corners are others.
-// Nothing is divided along an axis if the parts along all axes, whose numbers multiply, would be too many for the elements: those of a stencil of two neighbours to each side in three axes are 125 kernels instead of 13, which 32^3 elements are not worth, but 128^3 are.
+// Parts along several axes, whose numbers multiply, are few or large: a stencil of two neighbours to each side in three axes has 125, which 32^3 elements are not worth. What is divided along one axis may have large parts that are divided along another and small ones that are not.
 // Linear in the graph and in what is made anew, which is bounded for each concatenate that was there before. See tests/ops/rewrites/divide_among_parts_test.cpp.
 #pragma once
 #include <damo/graph.hpp>
