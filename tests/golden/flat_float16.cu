@@ -90,13 +90,14 @@ extern "C" __global__ void __launch_bounds__(128) damo_mul_add_tanh_mul_sub(cons
 #pragma unroll
   for (u32 u = 0; u < 1; ++u) {
     const index at = ((index(blockIdx.x) * 1 + u) * 128 + threadIdx.x) * 8;
+    const index first = a.fast ? at : at - threadIdx.x * 7, apart = a.fast ? 1 : 128;
     if (a.fast && at + 8 <= a.n) {
       x0[u] = widened(load<8>(a.p0 + at));
       x1[u] = widened(load<8>(a.p1 + at));
     } else {
 #pragma unroll
       for (int k = 0; k < 8; ++k) {
-        const index one = at + k < a.n ? at + k : 0;
+        const index one = first + k * apart < a.n ? first + k * apart : 0;
         x0[u].e[k] = a.p0[one];
         x1[u].e[k] = a.p1[one];
       }
@@ -105,6 +106,7 @@ extern "C" __global__ void __launch_bounds__(128) damo_mul_add_tanh_mul_sub(cons
 #pragma unroll
   for (u32 u = 0; u < 1; ++u) {
     const index at = ((index(blockIdx.x) * 1 + u) * 128 + threadIdx.x) * 8;
+    const index first = a.fast ? at : at - threadIdx.x * 7, apart = a.fast ? 1 : 128;
 #pragma unroll
     for (int k = 0; k < 8; ++k) body(float(x0[u].e[k]), float(x1[u].e[k]), y2[u].e[k], y3[u].e[k]);
     if (a.fast && at + 8 <= a.n) {
@@ -113,7 +115,7 @@ extern "C" __global__ void __launch_bounds__(128) damo_mul_add_tanh_mul_sub(cons
     } else {
 #pragma unroll
       for (int k = 0; k < 8; ++k) {
-        const index one = at + k;
+        const index one = first + k * apart;
         if (one >= a.n) break;
         a.p2[one] = y2[u].e[k];
         a.p3[one] = y3[u].e[k];

@@ -86,6 +86,7 @@ extern "C" __global__ void __launch_bounds__(128) damo_cast_where_cast(const __g
 #pragma unroll
   for (u32 u = 0; u < 2; ++u) {
     const index at = ((index(blockIdx.x) * 2 + u) * 128 + threadIdx.x) * 4;
+    const index first = a.fast ? at : at - threadIdx.x * 3, apart = a.fast ? 1 : 128;
     if (a.fast && at + 4 <= a.n) {
       x0[u] = load<4>(a.p0 + at);
       x1[u] = widened(load<4>(a.p1 + at));
@@ -93,7 +94,7 @@ extern "C" __global__ void __launch_bounds__(128) damo_cast_where_cast(const __g
     } else {
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
-        const index one = at + k < a.n ? at + k : 0;
+        const index one = first + k * apart < a.n ? first + k * apart : 0;
         x0[u].e[k] = a.p0[one];
         x1[u].e[k] = a.p1[one];
         x2[u].e[k] = a.p2[one];
@@ -103,6 +104,7 @@ extern "C" __global__ void __launch_bounds__(128) damo_cast_where_cast(const __g
 #pragma unroll
   for (u32 u = 0; u < 2; ++u) {
     const index at = ((index(blockIdx.x) * 2 + u) * 128 + threadIdx.x) * 4;
+    const index first = a.fast ? at : at - threadIdx.x * 3, apart = a.fast ? 1 : 128;
 #pragma unroll
     for (int k = 0; k < 4; ++k) body(bool(x0[u].e[k]), float(x1[u].e[k]), i8(x2[u].e[k]), y3[u].e[k], y4[u].e[k]);
     if (a.fast && at + 4 <= a.n) {
@@ -111,7 +113,7 @@ extern "C" __global__ void __launch_bounds__(128) damo_cast_where_cast(const __g
     } else {
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
-        const index one = at + k;
+        const index one = first + k * apart;
         if (one >= a.n) break;
         a.p3[one] = y3[u].e[k];
         a.p4[one] = y4[u].e[k];

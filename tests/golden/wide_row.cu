@@ -72,6 +72,7 @@ extern "C" __global__ void __launch_bounds__(128) damo_mul_add_tanh_mul_sub(cons
 #pragma unroll
   for (u32 u = 0; u < 1; ++u) {
     const index at = ((index(blockIdx.x) * 1 + u) * 128 + threadIdx.x) * 4;
+    const index first = a.fast ? at : at - threadIdx.x * 3, apart = a.fast ? 1 : 128;
     if (a.fast && at + 4 <= a.n) {
       const index q1 = at / a.extent[1];
       const index c1 = at - q1 * a.extent[1];
@@ -81,7 +82,7 @@ extern "C" __global__ void __launch_bounds__(128) damo_mul_add_tanh_mul_sub(cons
     } else {
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
-        const index one = at + k < a.n ? at + k : 0;
+        const index one = first + k * apart < a.n ? first + k * apart : 0;
         const index q1 = one / a.extent[1];
         const index c1 = one - q1 * a.extent[1];
         const index c0 = q1;
@@ -93,6 +94,7 @@ extern "C" __global__ void __launch_bounds__(128) damo_mul_add_tanh_mul_sub(cons
 #pragma unroll
   for (u32 u = 0; u < 1; ++u) {
     const index at = ((index(blockIdx.x) * 1 + u) * 128 + threadIdx.x) * 4;
+    const index first = a.fast ? at : at - threadIdx.x * 3, apart = a.fast ? 1 : 128;
 #pragma unroll
     for (int k = 0; k < 4; ++k) body(float(x0[u].e[k]), float(x1[u].e[k]), y2[u].e[k], y3[u].e[k]);
     if (a.fast && at + 4 <= a.n) {
@@ -101,7 +103,7 @@ extern "C" __global__ void __launch_bounds__(128) damo_mul_add_tanh_mul_sub(cons
     } else {
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
-        const index one = at + k;
+        const index one = first + k * apart;
         if (one >= a.n) break;
         a.p2[one] = y2[u].e[k];
         a.p3[one] = y3[u].e[k];
