@@ -8,7 +8,7 @@
 
 #include "function/snapshot.hpp"
 #include "graph/base/number_text.hpp"
-#include "graph/rewrite/pass_names.hpp"
+#include "graph/base/pass_names.hpp"
 #include "ops/rewrites/pipeline.hpp"
 #include "ops/rewrites/unfuse.hpp"
 #include "runtime/array/poison.hpp"

@@ -10,7 +10,7 @@
 #include "function/snapshot.hpp"
 #include "graph/base/counted.hpp"
 #include "graph/base/environment.hpp"
-#include "graph/rewrite/pass_names.hpp"
+#include "graph/base/pass_names.hpp"
 #include "graph/user_line.hpp"
 #include "ops/elementwise_op.hpp"
 #include "ops/rewrites/pipeline.hpp"

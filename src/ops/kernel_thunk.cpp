@@ -8,7 +8,7 @@
 #include <utility>
 
 #include <damo/thunk.hpp>
-#include "graph/rewrite/pass_names.hpp"
+#include "graph/base/pass_names.hpp"
 #include "ops/copies_first.hpp"
 #include "ops/eager/index_kernels.hpp"
 #include "ops/fused_op.hpp"

@@ -12,7 +12,7 @@
 
 #include "commands.hpp"
 #include "graph/base/environment.hpp"
-#include "graph/rewrite/pass_names.hpp"
+#include "graph/base/pass_names.hpp"
 #include "ops/rewrites/pipeline.hpp"
 #if DAMO_HAS_CPU
 #include "runtime/cpu/blas_library.hpp"

@@ -2,7 +2,6 @@
 #include <chrono>
 #include <mutex>
 #include <set>
-#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -10,24 +9,9 @@
 #include <damo/rewrite.hpp>
 
 #include "graph/base/environment.hpp"
-#include "graph/rewrite/pass_names.hpp"
+#include "graph/base/pass_names.hpp"
 
 namespace damo {
-
-std::vector<std::string> with_environment(std::span<const std::string> disabled) {
-  std::vector<std::string> names(disabled.begin(), disabled.end());
-  std::istringstream list(environment("DAMO_DISABLE"));
-  for (std::string name; std::getline(list, name, ',');) {
-    if (!name.empty()) names.push_back(name);
-  }
-  return names;
-}
-
-bool is_disabled(std::string_view name) {
-  const std::vector<std::string> names = with_environment({});
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 namespace {
 
 /// A name that is none of Damo's passes, nor of these and their rules, is told once: other functions may have a pass of that name.

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "graph/base/environment.hpp"
-#include "graph/rewrite/pass_names.hpp"
+#include "graph/base/pass_names.hpp"
 #include "ops/attention/attention.hpp"
 #include "ops/gradient_mark.hpp"
 #include "ops/inner_graph_op.hpp"

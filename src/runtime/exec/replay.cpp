@@ -6,7 +6,7 @@
 #include <damo/error.hpp>
 #include <damo/log.hpp>
 
-#include "graph/rewrite/pass_names.hpp"
+#include "graph/base/pass_names.hpp"
 #include "runtime/stream/work_order.hpp"
 
 namespace damo {

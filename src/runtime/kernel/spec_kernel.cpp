@@ -4,7 +4,7 @@
 #include <utility>
 
 #include <damo/log.hpp>
-#include "graph/rewrite/pass_names.hpp"
+#include "graph/base/pass_names.hpp"
 #include "runtime/array/array_layout.hpp"
 #include "runtime/kernel/cache.hpp"
 #include "runtime/kernel/dialect.hpp"

@@ -7,7 +7,7 @@
 #include <damo/log.hpp>
 
 #include "graph/base/environment.hpp"
-#include "graph/rewrite/pass_names.hpp"
+#include "graph/base/pass_names.hpp"
 #include "support/devices.hpp"
 #include "support/scratch_directory.hpp"
 #include "support/test_ops.hpp"
