@@ -8,8 +8,8 @@
 //     across the value, nor a shared variable, whose new value would have to wait for them, nor what a take gives, which is best read once
 //
 // Each node of another kernel that reads it, in its own shape, gets copies of the nodes that make it: one reader may then move to wherever its other inputs are. The kernels are then planned anew, so that nothing is said
-// here of which nodes may share one; no path of the graph is a new one, as what a free value follows from came before its readers already. Each copy computes what the node did; of 16-bit floats a value that
-// is not stored is not rounded, as within any kernel. See tests/ops/rewrites/fusion_repeats_test.cpp, tests/function/repeated_masks_test.cpp.
+// here of which nodes may share one; no path of the graph is a new one, as what a free value follows from came before its readers already. Each copy computes what the node did. What a kernel
+// makes is rounded otherwise than what it reads, as within any kernel: 16-bit floats are not rounded where they are not stored, and a product may be part of a fused multiply-add (Options::fp_contract). See tests/ops/rewrites/fusion_repeats_test.cpp, tests/function/repeated_masks_test.cpp.
 #pragma once
 #include <span>
 
