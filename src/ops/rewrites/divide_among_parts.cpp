@@ -162,18 +162,18 @@ class Divider {
     const bool is_along = lies_along(other);
     if (is_along && !(refined(division_, other) == division_)) return false;
     left -= is_along && other == division_ ? 0 : static_cast<int>(inputs.size());
-    return left >= 0 && std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) { return is_cut_by_views(input) || (is_along && is_whole_part(owner, input)); });
+    std::int64_t first = 0;
+    for (ValueId input : inputs) {
+      if (!is_cut_by_views(input) && !(is_along && is_part(first, extent(input)))) return false;
+      first += extent(input);
+    }
+    return left >= 0;
   }
 
-  /// Whether the concatenate's part is one here, too.
-  bool is_whole_part(NodeId owner, ValueId input) const {
-    std::int64_t first = 0, begin = 0;
-    for (ValueId each : graph_.inputs(owner)) {
-      if (each == input) break;
-      first += extent(each);
-    }
+  bool is_part(std::int64_t first, std::int64_t count) const {
+    std::int64_t begin = 0;
     for (std::int64_t length : division_.extents) {
-      if (begin == first && length == extent(input)) return true;
+      if (begin == first && length == count) return true;
       begin += length;
     }
     return false;

@@ -55,6 +55,8 @@ TEST_F(DivideAmongParts, LeavesWhatOneKernelDoesOfTheWhole) {
   EXPECT_THAT(formula(divide_among_parts(graph_of({ab_ + h, h}))), StartsWith("add")) << "work that somebody else needs as a whole";
   EXPECT_THAT(divided(concatenate({u_, a_}, 1) * 2.0), StartsWith("mul")) << "a part of an unknown extent";
   EXPECT_THAT(divided(ab_ + concatenate({sqr(b_), a_}, 1)), StartsWith("add")) << "a part that is computed would be cut";
+  const Variable q = sqr(a_);
+  EXPECT_THAT(divided(concatenate({q, r_, q}, 1) + concatenate({a_, a_, r_}, 1)), StartsWith("add")) << "where it stands a second time";
 }
 
 TEST_F(DivideAmongParts, DividesWhereverSomePartEnds) {
