@@ -162,6 +162,10 @@ class CudaReducingEmitter {
   bool is_together(int parameter) const {
     return layout_.vector > 1 && !spec_.is_ordinals(parameter) && (is_in_run(parameter) || (layout_.aligned && (access(parameter) == Access::kRow || access(parameter) == Access::kEveryRow)));
   }
+  /// Whether the array is no memory but numbers, of which the first of each vector is a multiple of the vector's length: move_in_vectors looked at their distances as at those of arrays. Runs are laid out otherwise.
+  bool counts_in_vectors(int input) const {
+    return spec_.is_ordinals(input) && layout_.vector > 1 && layout_.ends != Ends::kAnywhere && !has_runs() && !backward_ && (access(input) == Access::kRow || (rows() && access(input) == Access::kEveryRow));
+  }
   /// Whether threads have whole rows of runs, and the array is moved so.
   bool has_runs() const { return layout_.rows_each > 0; }
   bool is_in_run(int parameter) const { return access(parameter) == Access::kDense; }
@@ -228,6 +232,7 @@ class CudaReducingEmitter {
   }
   bool is_unit(int parameter) const { return is_in_run(parameter) || (lies_along_row(layout_, parameter) && (access(parameter) == Access::kRow || access(parameter) == Access::kEveryRow)); }
   std::string address(int parameter, bool k) const;
+  std::string neighbour(int input) const;
   std::string read_vector(int parameter) const;
   std::string inside(const std::string& from, const std::string& to) const;
   std::string across(int parameter) const;

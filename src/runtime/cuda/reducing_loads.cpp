@@ -64,6 +64,11 @@ std::string CudaReducingEmitter::address(int i, bool k) const {
   return "r" + n + " + along" + n + "(a, at" + further + ")";
 }
 
+/// The k-th of a vector's elements, read alone.
+std::string CudaReducingEmitter::neighbour(int i) const {
+  return counts_in_vectors(i) ? "(" + address(i, false) + ").among<" + number(layout_.vector) + ">(k)" : "*(" + address(i, true) + ")";
+}
+
 /// b0, b1, ...: where the thread's first vector, at `at`, lies in these arrays.
 void CudaReducingEmitter::emit_bases(const std::vector<int>& parameters, const std::string& at) {
   for (int i : parameters) {
@@ -89,7 +94,7 @@ void CudaReducingEmitter::emit_load(int i) {
   const std::string n = number(i), x = "x" + n + "[u]", width = number(layout_.vector);
   const std::string vector = x + " = " + read_vector(i) + ";";
   const bool anywhere = rows() && layout_.ends == Ends::kAnywhere && moves(i);
-  const std::string elements = "#pragma unroll\n        for (int k = 0; k < " + width + "; ++k) " + (anywhere && !is_full_ ? "if (" + inside("at + k >= begin", "at + k < end") + ") " : "") + x + ".e[k] = *(" + address(i, true) + ");";
+  const std::string elements = "#pragma unroll\n        for (int k = 0; k < " + width + "; ++k) " + (anywhere && !is_full_ ? "if (" + inside("at + k >= begin", "at + k < end") + ") " : "") + x + ".e[k] = " + neighbour(i) + ";";
   if (is_steady(i)) {
     line("        " + x + " = *(" + address(i, false) + ");");
   } else if (!is_together(i) && !anywhere && is_looked_up_once(i)) {

@@ -203,7 +203,7 @@ void CudaScanEmitter::begin_vector(const Passes::Pass& pass, const std::vector<i
     if (!layout_.staged || !is_read(i)) continue;
     const std::string n = number(i), type = "Vec<" + stored(i) + ", " + width + "> x" + n;
     const std::string slot = "q" + n + "[u * " + number(block_) + "]";
-    if (spec_.is_ordinals(i)) line("    " + type + ";\n#pragma unroll\n    for (int k = 0; k < " + width + "; ++k) x" + n + ".e[k] = *(" + address(i, true) + ");");
+    if (spec_.is_ordinals(i)) line("    " + type + ";\n#pragma unroll\n    for (int k = 0; k < " + width + "; ++k) x" + n + ".e[k] = " + neighbour(i) + ";");
     else line("    const " + type + " = " + (turns() ? "turned(" + slot + ")" : slot) + ";");
   }
   if (layout_.staged && rows()) {

@@ -38,7 +38,7 @@ bool closes_last(const std::string& text, std::size_t at) {
 }  // namespace
 
 std::string half_code(const Step& step) {
-  static const std::regex function(R"((exp|sigmoid|softplus|erfc)\(.*)"), plain(R"(x[0-9]+|T\(-?[0-9.]+(e-?[0-9]+)?\))");
+  static const std::regex function(R"((exp|sigmoid|softplus|log|log1p|erf|erfc)\(.*)"), plain(R"(x[0-9]+|T\(-?[0-9.]+(e-?[0-9]+)?\))");
   if (step.join || !is_half(step.result) || !(step.compute == float32 || is_half(step.compute))) return step.code;
   std::string code;
   for (const std::string& factor : factors(step.code)) {

@@ -1,4 +1,4 @@
-// Shorter functions where a result has 16 bits. Of a step that is computed in float32 and gives float16 or bfloat16, exp, sigmoid, softplus and erfc are the functions of that name in to_half, which each back
+// Shorter functions where a result has 16 bits. Of a step that is computed in float32 and gives float16 or bfloat16, exp, sigmoid, softplus, log, log1p, erf and erfc are the functions of that name in to_half, which each back
 // end's math header has: right to 2^-16 of the result, where bfloat16 resolves 2^-8 and float16 2^-11. A GPU's exponential takes 3 instructions then in place of 8.
 //
 // Only where the step's code is a product, of which the function is one factor: what it errs by is the same part of a product. Of a sum it might be all that is left, as in exp(x0) - T(1). A factor's

@@ -21,7 +21,8 @@ std::string users_head(const KernelSpec& spec) {
   if (has(float8_e5m2)) text += "typedef __nv_fp8_e5m2 float8_e5m2;\n";
   if (spec.has_ordinals()) {
     text += "struct Ordinals {\n  u64 first;\n  __device__ __forceinline__ Ordinals operator+(i64 n) const { return Ordinals{first + u64(n)}; }\n";
-    text += "  __device__ __forceinline__ i64 operator[](i64 n) const { return i64(first + u64(n)); }\n  __device__ __forceinline__ i64 operator*() const { return i64(first); }\n};\n";
+    text += "  __device__ __forceinline__ i64 operator[](i64 n) const { return i64(first + u64(n)); }\n  __device__ __forceinline__ i64 operator*() const { return i64(first); }\n";
+    text += "  template <int Count> __device__ __forceinline__ i64 among(int k) const { return i64((first & ~u64(Count - 1)) | u64(k)); }\n};\n";
   }
   return text + "template <class To, class From> __device__ __forceinline__ To convert(From x) { return To(x); }\n";
 }

@@ -24,6 +24,7 @@ __device__ inline void max_nan(float& z, float x, float y) { z = x != x || y != 
 __device__ inline void min_nan(float& z, float x, float y) { z = x != x || y != y ? __int_as_float(0x7fffffff) : x == y ? (signbit(x) ? x : y) : x < y ? x : y; }
 __device__ inline void exp2_flushed(float& y, float x) { y = flushed(exp2f(flushed(x))); }
 __device__ inline void reciprocal_flushed(float& y, float x) { y = flushed(1.0f / flushed(x)); }
+__device__ inline void log2_near(float& y, float x) { y = log2f(x); }
 __device__ inline void near_or_far(float& y, float magnitude, float x, float limit, float u) { if (!(magnitude >= limit)) y = fmaf(x, u, x); }
 __device__ inline void xor_of_three(unsigned& result, unsigned a, unsigned b, unsigned c) { result = a ^ b ^ c; }
 

@@ -43,6 +43,10 @@ SWEEP(softplus, damo::softplus, softplus_of)
 SWEEP(exp_to_half, damo::to_half::exp, ::exp)
 SWEEP(sigmoid_to_half, damo::to_half::sigmoid, sigmoid_of)
 SWEEP(softplus_to_half, damo::to_half::softplus, softplus_of)
+SWEEP(erf, damo::erf, ::erf)
+SWEEP(log_to_half, damo::to_half::log, ::log)
+SWEEP(log1p_to_half, damo::to_half::log1p, ::log1p)
+SWEEP(erf_to_half, damo::to_half::erf, ::erf)
 SWEEP(erfc_to_half, damo::to_half::erfc, ::erfc)
 
 // The two approximations everything rests on: relative error in 2^-24, over the arguments that tanh gives them.

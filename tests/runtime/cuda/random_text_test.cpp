@@ -171,6 +171,20 @@ TEST(RandomText, NeighboursShareABlock) {
   }
 }
 
+TEST(RandomText, NeighboursOfARowShareABlock) {
+  if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
+  const cuda_backend::NvrtcCompiler compiler(90);
+  const Shape shape = {4096, 1024}, out = {4096, 1};
+  const Shape one{}, none{};
+  const Strides strides = contiguous_strides(shape), out_strides = contiguous_strides(out);
+  const std::vector<ArrayLayout> arrays{{&one, &none}, {&one, &none}, {&shape, &strides}, {&out, &out_strides}};
+  const KernelSpec spec = draw_spec({"random_dropout<T>(x0, x1, x2, u64(1) << 31, math::exact_mul(T(2), T(3)))", float32, float32}, true);
+  const Layout layout = cuda_layout(spec, geometry_of(spec, shape, arrays, 0b10), {132, 8, 227 * 1024});
+  ASSERT_EQ(layout.vector, 4);
+  const CompileRequest request{cuda_dialect().emit(spec, layout), SourceKind::kGenerated, "draw.cu", entry_names(spec, layout)};
+  EXPECT_LE(multiplications(compiler.compile(request).bytes), 28 * layout.items * layout.vector / 4) << to_string(layout);
+}
+
 /// The text with the CPU's prelude in the place of the GPU's.
 std::string draws_as_cuda_c(std::string text) {
   const std::string head = cuda_head();

@@ -179,6 +179,8 @@ DAMO_MATH float softplus(float x) { return (x < 0.0f ? 0.0f : x) + log1p(math::e
 namespace to_half {
 
 using damo::exp;
+using damo::log;
+using damo::log1p;
 using damo::sigmoid;
 using damo::softplus;
 

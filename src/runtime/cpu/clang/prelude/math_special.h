@@ -66,6 +66,8 @@ DAMO_MATH float erfc(float x) {
 
 namespace to_half {
 
+using damo::erf;
+
 // As the GPU's, cuda/prelude/math.h: in floats, where the one above takes doubles.
 DAMO_MATH float erfc(float x) {
   const float a = math::at_most(math::magnitude(x), 10.2f), t = 1.0f / math::madd(a, 0.5f, 1.0f);
