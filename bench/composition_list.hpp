@@ -1,4 +1,4 @@
-// What the compositions are written with (compositions.cpp, cells_and_grids.cpp).
+// What the compositions are written with (compositions.cpp, cells_and_grids.cpp, images_and_signals.cpp, losses_and_updates.cpp).
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -57,5 +57,7 @@ inline std::vector<Variable> gradients(const Variable& y, const Variable& by_y, 
 void add_cells(CompositionList& list);
 void add_similarities(CompositionList& list);
 void add_grids(CompositionList& list);
+void add_images_and_signals(CompositionList& list);
+void add_losses_and_updates(CompositionList& list);
 
 }  // namespace damo::bench

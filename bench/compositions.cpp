@@ -250,6 +250,8 @@ std::vector<Workload> compositions(std::int64_t elements) {
     add_cells(list);
     add_similarities(list);
     add_grids(list);
+    add_images_and_signals(list);
+    add_losses_and_updates(list);
   }
   return all;
 }

@@ -1,7 +1,7 @@
 // damo-bench: Damo's own workloads, timed by Google Benchmark's program. Beside its flags:
 //   --quick        shorter repeats
 //   --warm         no cold starts of the workloads
-//   --compositions  instead of all that: some 160 graphs of plain ops in two dtypes, beside the copy (minutes, and as long again with the unfused ones)
+//   --compositions  instead of all that: some 220 graphs of plain ops in two dtypes, beside the copy (minutes, and as long again with the unfused ones)
 //   --schedules[=REGEX]  instead of timing rows: which schedules of the workloads' kernels a GPU's launches measure, and what they choose
 //   --commit=TEXT  goes into the JSON's context
 // Kernels are compiled in a cache directory of this run. What is said of a cold compile was measured in processes of their own.

@@ -35,7 +35,7 @@ struct Workload {
 /// What damo-bench times, or with compositions_only those beside the copy. Larger for a GPU, whose memory is faster.
 std::vector<Workload> workloads(DeviceKind kind, bool compositions_only);
 
-/// Some 160 graphs of plain ops on arrays of about so many elements, in float32 and in bfloat16 (NAME_bf16). Where a graph must read so many whole rows, images or channels of fixed
+/// Some 220 graphs of plain ops on arrays of about so many elements, in float32 and in bfloat16 (NAME_bf16). Where a graph must read so many whole rows, images or channels of fixed
 /// extents, at least one: up to 2^23 elements. Their bytes: all inputs and results once, and what has to be read again.
 std::vector<Workload> compositions(std::int64_t elements);
 
