@@ -39,6 +39,11 @@ class DimShuffleOp final : public Op {
     }
     return behind;
   }
+  /// Whether the last axis of what it looks at stays the last, and has 64 bytes or more: what a kernel of rows needs to move it at the speed of a copy, be it read or written.
+  bool keeps_runs(const TensorType& from) const {
+    const int last = from.rank() - 1;
+    return last >= 0 && !pattern_.empty() && pattern_.back() == last && from.dims[last] != kUnknown && from.dims[last] * static_cast<std::int64_t>(itemsize(from.dtype)) >= 64;
+  }
   Layout turned(const Layout& x) const { return {shuffled(x.shape, 1), shuffled(x.strides, 0), x.offset}; }
   /// Throws ShapeError if the pattern is none of a value of these extents.
   void check(const Shape& dims) const {

@@ -20,7 +20,7 @@ class RefinedSpaces : public testing::NoiseOnEachDevice {
   /// Fused, without the pass, and op by op.
   void expect_equal(const std::vector<Variable>& inputs, const std::vector<Variable>& outputs, const std::vector<Array>& arrays, double tolerance = 2e-5) {
     Options without = with(true);
-    without.disable = {"refine_spaces"};
+    without.disable = {"refine_spaces", "pass_contiguous"};
     const Function fused = function(inputs, outputs, with(true)), parted = function(inputs, outputs, without), plain = function(inputs, outputs, with(false));
     const Results a = fused.call(arrays), b = parted.call(arrays), c = plain.call(arrays);
     for (std::size_t i = 0; i < a.size(); ++i) {
@@ -69,6 +69,40 @@ TEST_P(RefinedSpaces, GradientsAreThoseOfOpsOneByOne) {
   const Variable x = input({float32, {4, 6, 5, 4}}, "x"), w = input({float32, {6}}, "w"), b = zeros_like(w), g = input({float32, {4, 6, 5, 4}}, "g");
   const Variable y = group_norm(x, w, b, 4, 3);
   expect_equal({x, w, g}, lop(std::vector{y}, std::vector{g}, std::vector{x, w, b}), {noise({4, 6, 5, 4}), noise({6}), noise({4, 6, 5, 4})}, 2e-4);
+}
+
+TEST_P(RefinedSpaces, ViewsBehindReshapesAreReadWhereTheyLie) {
+  for (const bool is_known : {true, false}) {
+    const std::int64_t n = is_known ? 3 : kUnknown;
+    const Variable x = input({float32, {n, 4, 5, 16}}, "x"), w = input({float32, {4 * 16}}, "w");
+    const Variable patches = reshape(dimshuffle(x, {0, 2, 1, 3}), {is_known ? 3 : -1, 5, 4 * 16});
+    const std::vector<Array> arrays{noise({3, 4, 5, 16}), noise({4 * 16})};
+    expect_equal({x, w}, {tanh(patches) * w}, arrays);
+    expect_equal({x, w}, {patches - mean(patches, 2, keepdims) * w, sum(patches, 1)}, arrays);
+    const Function f = function({x, w}, {tanh(patches) * w}, with(true));
+    const Values in = arrays[0].to_doubles(), by = arrays[1].to_doubles(), found = f.call(arrays)[0].to_doubles();
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      const std::size_t at = k / 320 * 320 + k % 64 / 16 * 80 + k / 64 % 5 * 16 + k % 16;
+      EXPECT_NEAR(found[k], std::tanh(in[at]) * by[k % 64], 1e-6) << k;
+    }
+  }
+}
+
+TEST_P(RefinedSpaces, RowsAreWrittenInAnotherOrderOfAxes) {
+  const Variable x = input({float32, {kUnknown, 6, 3, 16}}, "x");
+  const Variable heads = contiguous(dimshuffle(x - mean(x, 3, keepdims), {0, 2, 1, 3}));
+  const Function f = function({x}, {heads}, with(true));
+  EXPECT_THAT(f.explain(), ::testing::HasSubstr("in its place already"));
+  const Array array = noise({2, 6, 3, 16});
+  expect_equal({x}, {heads, sum(heads, 2)}, {array});
+  const Values in = array.to_doubles(), found = f(array)[0].to_doubles();
+  EXPECT_TRUE(f(array)[0].is_contiguous());
+  for (std::size_t row = 0; row < 36; ++row) {
+    const std::size_t from = row / 18 * 18 + row % 6 * 3 + row / 6 % 3;
+    double middle = 0;
+    for (std::size_t k = 0; k < 16; ++k) middle += in[from * 16 + k] / 16;
+    for (std::size_t k = 0; k < 16; ++k) EXPECT_NEAR(found[row * 16 + k], in[from * 16 + k] - middle, 1e-6) << row;
+  }
 }
 
 TEST_P(RefinedSpaces, ArraysMayLieAnyhow) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <damo/ops/shape.hpp>
+#include "ops/dimshuffle_op.hpp"
 #include "ops/elementwise_op.hpp"
 #include "ops/index_along_op.hpp"
 #include "ops/random/random_op.hpp"
@@ -31,7 +32,8 @@ struct Space {
   std::optional<Shape> dims;  // at a root; none: the nodes do not fit together
   std::int64_t open = 0;      // at a root: elements behind the first axis, if its extent is not known
   bool reduces = false;       // at a root of a family
-  bool is_joined = false;     // at a root of a family: has several spaces
+  bool is_joined = false;     // at a root of a family: has several spaces, or views
+  bool has_views = false;     // at a root of a family: reads views that a reshape would copy
   Cuts cuts;                  // at a root of a family
 };
 
@@ -199,7 +201,7 @@ class SpaceRefining {
       const NodeId producer = from == ValueId::kNone ? NodeId::kNone : maker(from, dims(from).rank());
       if (producer == NodeId::kNone || !is_whole(from, root(producer))) continue;
       for (const Use& use : graph_.uses(to)) {
-        if (use.node == NodeId::kNone || !takes_part_[index(use.node)] || !is_whole(to, root(use.node)) || !keeps_checks(node, root(producer), root(use.node))) continue;
+        if (use.node == NodeId::kNone || !takes_part_[index(use.node)] || !is_whole(to, root(use.node)) || !keeps_checks(node, spaces_[index(root(producer))].open, spaces_[index(root(use.node))].open)) continue;
         const int a = family(root(producer)), b = family(root(use.node));
         const auto cuts = a == b ? std::nullopt : both(spaces_[index(a)].cuts, spaces_[index(b)].cuts);
         if (!cuts) continue;
@@ -209,15 +211,57 @@ class SpaceRefining {
         spaces_[index(a)].cuts = *cuts;
       }
     }
+    return join_views() || has_joined;
+  }
+
+  /// A reshape that would copy what a dimshuffle looks at, for the nodes of one space alone, lends that space the view's axes: the nodes then read the view. Behind the other joins, as what reduces is known then.
+  bool join_views() {
+    bool has_joined = false;
+    for (NodeId node : order_) {
+      const ValueId from = reshaped(node), to = graph_.outputs(node)[0];
+      const int space = from == ValueId::kNone || !has_other_order(from) ? -1 : reading_space(to);
+      const auto own = space < 0 ? std::nullopt : cuts_of(dims(from));
+      if (!own || !keeps_checks(node, dims(from)[0] == kUnknown ? (own->empty() ? 1 : own->back()) : 0, spaces_[index(space)].open)) continue;
+      Space& of = spaces_[index(family(space))];
+      if (of.reduces && !shuffle(from)->keeps_runs(graph_.type(graph_.inputs(graph_.owner(from))[0]))) continue;
+      const auto cuts = both(of.cuts, *own);
+      if (!cuts) continue;
+      of.cuts = *cuts;
+      of.is_joined = of.has_views = has_joined = true;
+      views_.emplace(to, from);
+    }
     return has_joined;
+  }
+
+  const DimShuffleOp* shuffle(ValueId value) const {
+    const NodeId owner = graph_.owner(value);
+    return owner == NodeId::kNone ? nullptr : dynamic_cast<const DimShuffleOp*>(&graph_.op(owner));
+  }
+
+  /// Whether the value is a view whose axes stand in another order than those of what it looks at.
+  bool has_other_order(ValueId value) const {
+    const DimShuffleOp* view = shuffle(value);
+    if (!view) return false;
+    std::vector<std::int64_t> axes(view->pattern().begin(), view->pattern().end());
+    std::erase(axes, kNewAxis);
+    return !std::is_sorted(axes.begin(), axes.end());
+  }
+
+  /// The space whose nodes alone read the value, which has an element for each of its; -1: there is none.
+  int reading_space(ValueId value) {
+    int space = -1;
+    for (const Use& use : graph_.uses(value)) {
+      if (use.node == NodeId::kNone || !takes_part_[index(use.node)]) return -1;
+      const int own = root(use.node);
+      if (!is_whole(value, own) || (space >= 0 && own != space)) return -1;
+      space = own;
+    }
+    return space;
   }
 
   /// Whether a reshape between these spaces finds nothing wrong at a call that is not found without it: extents were compared when the graph was built, or the first axis of both is
   /// what is left of as many elements.
-  bool keeps_checks(NodeId reshape, int from, int to) const {
-    const std::int64_t open = spaces_[index(from)].open;
-    return open == spaces_[index(to)].open && (open == 0 || graph_.inputs(reshape).size() == 1);
-  }
+  bool keeps_checks(NodeId reshape, std::int64_t open_from, std::int64_t open_to) const { return open_from == open_to && (open_from == 0 || graph_.inputs(reshape).size() == 1); }
 
   /// Whether the value has an element for each of the space's.
   bool is_whole(ValueId value, int space) const { return spaces_[index(space)].dims && dims(value) == *spaces_[index(space)].dims; }
@@ -225,13 +269,12 @@ class SpaceRefining {
   bool is_refined(NodeId node) {
     const int space = root(node);
     const Space& of = spaces_[index(family(space))];
-    return spaces_[index(space)].dims && of.is_joined && of.reduces;
+    return spaces_[index(space)].dims && of.is_joined && (of.reduces || of.has_views);
   }
 
-  /// The parts of each axis of the space, the outermost first.
-  std::vector<std::vector<std::int64_t>> parts_of(int space) {
-    const Shape& whole = *spaces_[index(space)].dims;
-    const Cuts& cuts = spaces_[index(family(space))].cuts;
+  std::vector<std::vector<std::int64_t>> parts_of(int space) { return parts_of(*spaces_[index(space)].dims, spaces_[index(family(space))].cuts); }
+  /// The parts of each axis, the outermost first.
+  static std::vector<std::vector<std::int64_t>> parts_of(const Shape& whole, const Cuts& cuts) {
     std::vector<std::vector<std::int64_t>> parts(index(whole.rank()));
     std::int64_t begin = 1;
     for (int axis = whole.rank() - 1; axis >= 0; --axis) {
@@ -265,12 +308,14 @@ class SpaceRefining {
       if (made != made_.end() && is_whole(value, space) && is_whole(from, root(graph_.owner(from))) && family(root(graph_.owner(from))) == family(space)) return made->second;
     }
     const auto [found, is_new] = seen_.try_emplace({value, space});
-    if (is_new) found->second = taken_apart(value, space, where);
+    if (!is_new) return found->second;
+    const auto view = views_.find(value);
+    const bool is_view = view != views_.end();
+    found->second = taken_apart(is_view ? view->second : value, is_view ? parts_of(dims(view->second), spaces_[index(family(space))].cuts) : parts_of(space), where);
     return found->second;
   }
 
-  ValueId taken_apart(ValueId value, int space, SourceLine where) {
-    const auto axes = parts_of(space);
+  ValueId taken_apart(ValueId value, const std::vector<std::vector<std::int64_t>>& axes, SourceLine where) {
     const Shape& from = dims(value);
     const int missing = static_cast<int>(axes.size()) - from.rank();
     std::vector<TakeApartOp::Part> parts;
@@ -328,6 +373,7 @@ class SpaceRefining {
   std::vector<bool> takes_part_;  // by node
   std::map<ValueId, ValueId> made_;                    // what nodes gave, refined
   std::map<std::pair<ValueId, int>, ValueId> seen_;    // other values, by space
+  std::map<ValueId, ValueId> views_;                   // by what reshapes make of them
 };
 
 }  // namespace

@@ -28,5 +28,19 @@ TEST(PassContiguous, KeepsItBehindViewsAndInputs) {
   EXPECT_EQ(passed(x, reshape(transpose(exp(x)), {-1})), "exp dimshuffle contiguous reshape");
 }
 
+TEST(PassContiguous, LetsAKernelWriteItsResultInAnotherOrderOfAxes) {
+  const Variable x = input({float32, {kUnknown, 3, 16}}, "x");
+  EXPECT_EQ(passed(x, contiguous(dimshuffle(exp(x), {1, 0, 2}))), "exp dimshuffle concatenate");
+  EXPECT_EQ(passed(x, contiguous(dimshuffle(sum(x, 1, keepdims), {1, kNewAxis, 0, 2}))), "sum dimshuffle concatenate");
+}
+
+TEST(PassContiguous, LeavesPiecesThatACopyMovesSooner) {
+  const Variable x = input({float32, {kUnknown, 3, 16}}, "x"), narrow = input({float32, {5, 3, 15}}, "narrow"), open = input({float32, {5, 3, kUnknown}}, "open");
+  EXPECT_EQ(passed(x, contiguous(dimshuffle(exp(x), {1, 2, 0}))), "exp dimshuffle contiguous");
+  EXPECT_EQ(passed(narrow, contiguous(dimshuffle(exp(narrow), {1, 0, 2}))), "exp dimshuffle contiguous");
+  EXPECT_EQ(passed(open, contiguous(dimshuffle(exp(open), {1, 0, 2}))), "exp dimshuffle contiguous");
+  EXPECT_EQ(passed(x, contiguous(dimshuffle(x, {1, 0, 2}))), "dimshuffle contiguous");
+}
+
 }  // namespace
 }  // namespace damo

@@ -57,6 +57,24 @@ TEST(RefineSpaces, LeavesWhatOneSpaceDoesNotHold) {
   EXPECT_EQ(text({open}, {reshape(centered(open), {-1, 20}) * 2.0}), "fused(mean sub) contiguous reshape mul") << "an extent within that is not known";
 }
 
+TEST(RefineSpaces, ReadsAViewThatAReshapeWouldCopy) {
+  const Variable v = input({float32, {kUnknown, 4, 2, 16}}, "v"), scale = input({float32, {4 * 16}}, "scale");
+  const Variable patches = reshape(dimshuffle(v, {0, 2, 1, 3}), {-1, 2, 4 * 16});
+  EXPECT_EQ(text({v, scale}, {exp(patches) * scale}), "take_apart dimshuffle fused(exp mul) contiguous reshape");
+  EXPECT_EQ(text({v, scale}, {centered(patches) * scale}), "take_apart dimshuffle fused(mean mul sub) contiguous reshape");
+}
+
+TEST(RefineSpaces, LeavesCopiesThatAreWanted) {
+  const Variable v = input({float32, {5, 4, 2, 16}}, "v");
+  const auto patches = [&](std::vector<int> order) { return reshape(dimshuffle(v, order), {2, -1}); };
+  const Variable heads = patches({2, 0, 1, 3});
+  EXPECT_EQ(text({v}, {exp(heads), heads}), "dimshuffle contiguous reshape exp") << "the copy is a result";
+  EXPECT_EQ(text({v}, {centered(patches({2, 3, 0, 1}))}), "dimshuffle contiguous reshape fused(mean sub)") << "rows would be read element by element";
+  EXPECT_EQ(text({v}, {exp(reshape(dimshuffle(v, {0, kNewAxis, 1, 2, 3}), {5, -1}))}), "dimshuffle contiguous reshape exp") << "nothing is copied";
+  const Variable oblique = input({float32, {2, 9}}, "oblique");
+  EXPECT_EQ(text({oblique}, {exp(reshape(dimshuffle(oblique, {1, 0}), {6, 3}))}), "dimshuffle contiguous reshape exp") << "axes that end elsewhere";
+}
+
 TEST(RefineSpaces, LeavesGraphsWithoutReductionsToTheRules) {
   EXPECT_EQ(text({x}, {reshape(x * 2.0, {18, 20}) + 1.0}), "mul contiguous reshape add");
 }
