@@ -27,7 +27,8 @@ constexpr int kBytesFetched = 8;                                                
 struct Stayers {
   int lanes, residents, words;
 };
-constexpr Stayers kStayers[] = {{kMostLanes, 1, kMostWordsHeld}};
+constexpr Stayers kStayers[] = {{kLanesAlone, 1, 2 * kMostWordsHeld}};
+constexpr Stayers kStayersWithoutGaps[] = {{kMostLanes, 1, kMostWordsHeld}};
 constexpr Stayers kStayersOfTwoShorts[] = {{kLanesAlone, 2, kMostWordsHeld}, {kLanesAlone, 1, kWordsOfTwoShorts}};
 
 /// Whether elements of all these inputs are 16-bit floats.
@@ -80,6 +81,12 @@ int words_ahead_across(const KernelSpec& spec, const Layout& layout, std::size_t
   const std::vector<int> joins = joined_across(spec);
   for (std::size_t i = joins.size() - in_shared; i < joins.size(); ++i) bytes -= spec.step_of(joins[i]).join->bytes;
   return layout.items * layout.vector * bytes / 4 + layout.vector * most_joined_words(spec);
+}
+
+/// Whether blocks of these threads hold that many vectors of a row, each thread as many as the others.
+bool has_no_gaps(const Stayers& stayers, int cluster, std::int64_t vectors, int words) {
+  const std::int64_t threads = std::int64_t{stayers.lanes} * cluster;
+  return vectors % threads == 0 && vectors / threads * words <= stayers.words;
 }
 
 /// Whether a block that stays has the array without reading its rows ahead: it has few elements of a row, or lies in shared memory from the first row on.
@@ -158,7 +165,8 @@ void stay(const KernelSpec& spec, Layout& layout, const Geometry& geometry, cons
   const std::int64_t vectors = divide_up(length + before, layout.vector);
   const int words = words_wanted_again(spec, stays) * layout.vector;
   for (stays.cluster = 1; stays.cluster <= processors.cluster; stays.cluster *= 2) {
-    for (const Stayers& each : two_shorts ? std::span<const Stayers>(kStayersOfTwoShorts) : kStayers) {
+    const bool without_gaps = is_short && stays.cluster > 1 && stays.cluster < processors.cluster && has_no_gaps(kStayersWithoutGaps[0], stays.cluster, vectors, words);
+    for (const Stayers& each : two_shorts ? std::span<const Stayers>(kStayersOfTwoShorts) : without_gaps ? std::span<const Stayers>(kStayersWithoutGaps) : kStayers) {
       stays.lanes = each.lanes;
       stays.residents = each.residents;
       stays.items = static_cast<int>(divide_up(vectors, stays.lanes * stays.cluster));

@@ -233,7 +233,7 @@ TEST(CudaReducingLayouts, KeepsBlocksForLongRowsOfOneArrayOrTwo) {
     const Layout found = layout(softmax_in_steps(), {2000, length});
     EXPECT_EQ(found.cluster, cluster) << length;
     EXPECT_EQ(found.ahead, ahead) << length;
-    EXPECT_EQ(found.lanes, 1024) << length;
+    EXPECT_EQ(found.lanes, 512) << length;
   };
   stays(65505, 2, 1);
   stays(65509, 4, 2);  // the first of its lines may have 31 elements before it

@@ -48,10 +48,11 @@ Form form(const StayingNorm& norm) { return {norm.layout.lanes, norm.layout.item
 Form of_layer(DType dtype, std::int64_t length, bool has_bias = true) { return form(norm_of(dtype, {(1 << 27) / length, length}, {1, length}, 2, has_bias)); }
 
 TEST(StayingRows, KeepWhatAllRowsShareInSharedMemoryWhereNoCacheDoes) {
-  EXPECT_EQ(of_layer(float32, 32768), (Form{1024, 4, 2, 1})) << "weights and bias are 256 KB, of which each block has half";
-  EXPECT_EQ(of_layer(float32, 98304), (Form{1024, 3, 8, 2}));
-  EXPECT_EQ(of_layer(bfloat16, 32768), (Form{1024, 4, 1, 1})) << "128 KB, and a row of 64";
-  EXPECT_EQ(of_layer(bfloat16, 98304), (Form{1024, 3, 4, 2}));
+  EXPECT_EQ(of_layer(float32, 32768), (Form{512, 8, 2, 1})) << "weights and bias are 256 KB, of which each block has half";
+  EXPECT_EQ(of_layer(float32, 98304), (Form{512, 6, 8, 2}));
+  EXPECT_EQ(of_layer(bfloat16, 32768), (Form{512, 8, 1, 1})) << "128 KB, and a row of 64";
+  EXPECT_EQ(of_layer(bfloat16, 98304), (Form{1024, 3, 4, 2})) << "without a gap";
+  EXPECT_EQ(of_layer(bfloat16, 98304 - 8), (Form{512, 6, 4, 2}));
   EXPECT_EQ(of_layer(float32, 20480)[3], 0) << "160 KB, beside blocks of which two are resident";
   EXPECT_EQ(of_layer(float32, 32768, false)[3], 0) << "128 KB";
   EXPECT_EQ(of_layer(bfloat16, 49152, false)[3], 0) << "96 KB";
@@ -61,7 +62,7 @@ TEST(StayingRows, KeepWhatAllRowsShareInSharedMemoryWhereNoCacheDoes) {
   EXPECT_EQ(arrays_shared(norm.spec, norm.layout), (std::vector<int>{1, 2}));
   EXPECT_EQ(shared_bytes_of_rows(norm.spec, norm.layout), 2u * 2 * 32768);
   const std::string text = cuda_dialect().emit(norm.spec, norm.layout);
-  EXPECT_THAT(text, HasSubstr("x2[u] = load_words<8>(reinterpret_cast<const bfloat16*>(held + 131072 + (u * 1024 + lane) * 16));"));
+  EXPECT_THAT(text, HasSubstr("x2[u] = load_words<8>(reinterpret_cast<const bfloat16*>(held + 131072 + (u * 512 + lane) * 16));"));
   Layout elsewhere = norm.layout;
   elsewhere.aligned = false;
   EXPECT_THAT(cuda_dialect().emit(norm.spec, elsewhere), Not(HasSubstr("held + 131072"))) << "what is not aligned is read where it lies";
@@ -72,14 +73,14 @@ TEST(StayingRows, MayHaveSeveralAxesAndSteadyArraysBeside) {
     const std::int64_t rows = (1 << 27) / (channels * places);
     return norm_of(dtype, {rows / 32, 32, channels, places}, {32, channels, 1}, 12);
   };
-  EXPECT_EQ(form(of_groups(float32, 8, 16384)), (Form{1024, 8, 4, 1}));
+  EXPECT_EQ(form(of_groups(float32, 8, 16384)), (Form{512, 16, 4, 1}));
   EXPECT_EQ(form(of_groups(bfloat16, 8, 16384)), (Form{1024, 4, 4, 2}));
   EXPECT_EQ(form(of_groups(float32, 8, 128))[3], 0) << "a block holds them";
   EXPECT_EQ(form(of_groups(float32, 4096, 32))[3], 0) << "weights are too many to be read where they lie";
   EXPECT_EQ(form(of_groups(float32, 9, 14563))[3], 0) << "elements of odd stretches would be asked for one by one";
   const StayingNorm norm = of_groups(float32, 8, 16384);
   const std::string text = cuda_dialect().emit(norm.spec, norm.layout);
-  EXPECT_THAT(text, HasSubstr("b0 + u * 16384"));
+  EXPECT_THAT(text, HasSubstr("b0 + u * 8192"));
   EXPECT_THAT(text, Not(HasSubstr(" + along0(a, at)"))) << "a row is one stretch of memory";
   EXPECT_THAT(text, HasSubstr("x1[u] = *(r1 + along1(a, at));"));
 }
@@ -146,8 +147,8 @@ TEST(StayingRows, OfTwoShortArraysHaveBlocksOfManyRegistersAndOfWordsAreHeld) {
   };
   EXPECT_EQ(form_of(gradient, float32, 12288), (Form{256, 12, 1, 0, 2}));
   EXPECT_EQ(form_of(gradient, float32, 16384), (Form{512, 8, 1, 0, 1}));
-  EXPECT_EQ(form_of(gradient, float32, 32768), (Form{1024, 4, 2, 1, 1}));
-  EXPECT_EQ(form_of(gradient, float32, 98304), (Form{1024, 3, 8, 2, 1}));
+  EXPECT_EQ(form_of(gradient, float32, 32768), (Form{512, 8, 2, 1, 1}));
+  EXPECT_EQ(form_of(gradient, float32, 98304), (Form{512, 6, 8, 2, 1}));
   EXPECT_EQ(form_of(gradient, bfloat16, 4096)[3], 0);
   EXPECT_EQ(form_of(gradient, bfloat16, 8192), (Form{512, 2, 1, 2, 2}));
   EXPECT_EQ(form_of(gradient, bfloat16, 8192, 2000)[3], 0) << "fewer than eight rows of each block";
