@@ -90,6 +90,11 @@ void add_grids(CompositionList& list) {
   list.add("symmetric", {{8192, 8192}}, [](Inputs v) -> Outputs { return {0.5 * (v[0] + transpose(v[0]))}; });
   list.add("upsample_2x2", {{list.scaled(512), 256, 256}}, [](Inputs v) -> Outputs { return {repeat(repeat(v[0], 2, 1), 2, 2)}; });
   list.add("pad_image", {{list.scaled(2048), 254, 254}}, [](Inputs v) -> Outputs { return {pad(v[0], {{0, 0}, {1, 1}, {1, 1}})}; });
+  list.add("pad_relu", {{list.scaled(2048), 254, 254}}, [](Inputs v) -> Outputs { return {pad(relu(v[0]), {{0, 0}, {1, 1}, {1, 1}})}; });
+  list.add("difference_grad", {{rows, 8192}}, [](Inputs v) -> Outputs { return {grad(mean(sqr(subtensor(v[0], {ellipsis, {1, {}}}) - subtensor(v[0], {ellipsis, {{}, -1}}))), v[0])}; });
+  list.add("laplacian_grad", {{rows + 2, 8192 + 2}}, [](Inputs v) -> Outputs {
+    return {grad(mean(sqr(inner(v[0], 0, 1) + inner(v[0], 2, 1) + inner(v[0], 1, 0) + inner(v[0], 1, 2) - 4.0 * inner(v[0], 1, 1))), v[0])};
+  });
   list.add("roll_add", {{rows, 8192}}, [](Inputs v) -> Outputs { return {v[0] + roll(v[0], 1, 1)}; });
   list.add("mean_pool_nhwc", {{list.scaled(256), 64, 64, 128}}, [](Inputs v) -> Outputs { return {mean(reshape(v[0], {v[0].dims()[0], 32, 2, 32, 2, 128}), {2, 4})}; });
   list.add({.name = "embedding_bag",

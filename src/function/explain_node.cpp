@@ -51,6 +51,12 @@ const TakeOp* take_of_input(const FunctionGraph& graph, NodeId node, std::size_t
   return fused ? fused->take(static_cast<int>(input)) : nullptr;
 }
 
+/// Whether an input of a group is read amid a frame, which another op would pad it with.
+bool is_framed(const FunctionGraph& graph, NodeId node, std::size_t input) {
+  const auto* fused = dynamic_cast<const FusedOp*>(&graph.op(node));
+  return fused && fused->frame(static_cast<int>(input));
+}
+
 /// Of a group the inputs that it reads elements of: not positions of those that it takes.
 std::size_t array_count(const FunctionGraph& graph, NodeId node) {
   const auto* fused = dynamic_cast<const FusedOp*>(&graph.op(node));
@@ -137,7 +143,9 @@ std::vector<std::string> formulas_of(const FunctionGraph& graph, NodeId node, co
     const std::string label = label_of(graph, graph.inputs(node)[i], numbers);
     const SizeOp* size = size_of_input(graph, node, i);
     const bool is_taken = take_of_input(graph, node, i) != nullptr;
-    text[inner->inputs()[i]] = size ? applied(*size, {label}) : is_taken ? "take(" + label + ", " + label_of(graph, graph.inputs(node)[positions++], numbers) + ")" : label;
+    text[inner->inputs()[i]] = size ? applied(*size, {label}) : is_taken                ? "take(" + label + ", " + label_of(graph, graph.inputs(node)[positions++], numbers) + ")"
+                                                            : is_framed(graph, node, i) ? "pad(" + label + ")"
+                                                                                        : label;
   }
   const auto term = [&](ValueId value) { return text.contains(value) ? text[value] : leaf_label(*inner, value); };
   for (NodeId member : inner->toposort()) {
@@ -190,7 +198,7 @@ std::string lines_of(const FunctionGraph& graph, NodeId node) {
 }
 
 const TensorType& type_read(const FunctionGraph& graph, NodeId node, std::size_t input) {
-  if (!take_of_input(graph, node, input)) return graph.type(graph.inputs(node)[input]);
+  if (!take_of_input(graph, node, input) && !is_framed(graph, node, input)) return graph.type(graph.inputs(node)[input]);
   const FunctionGraph& inner = *graph.op(node).inner_graph();
   return inner.type(inner.inputs()[input]);
 }

@@ -24,7 +24,7 @@ std::vector<std::string> formulas_of(const FunctionGraph& graph, NodeId node, co
 /// Where the node's ops were written: "model.cpp:12, 14, 15".
 std::string lines_of(const FunctionGraph& graph, NodeId node);
 
-/// What the node reads of its input: of one from which its kernel takes slices itself these, else the input.
+/// What the node reads of its input: of one from which its kernel takes slices itself these, of one that it reads amid a frame what a pad would give, else the input.
 const TensorType& type_read(const FunctionGraph& graph, NodeId node, std::size_t input);
 
 /// "12 bytes an element", and how many inputs are broadcast, as far as types tell.

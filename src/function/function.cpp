@@ -253,7 +253,7 @@ Function Function::part(std::span<const int> results, bool updates, SourceLine w
   graph.keep_outputs(kept, updates);
   graph.prune();
   if (held().options.fuse || held().options.nan_guard) graph = unfuse(std::move(graph));  // the guard looks at what is left
-  if (held().options.fuse) graph = run_passes(std::move(graph), fusion_passes(held().options, &fusion), nullptr, disabled_passes(held().options));
+  if (held().options.fuse) graph = run_passes(std::move(graph), fusion_passes(held().options, device(), &fusion), nullptr, disabled_passes(held().options));
   if (held().options.nan_guard) attach_guard(graph, fusion);
   const Function made = rebuilt(std::move(graph), where);
   made.data_->fusion = std::move(fusion);

@@ -5,68 +5,16 @@
 #include <damo/op.hpp>
 #include <damo/ops/shape.hpp>
 #include <damo/ops/subtensor.hpp>
-#include "graph/base/counted.hpp"
 #include "graph/user_line.hpp"
 #include "ops/checked_shapes_op.hpp"
 #include "ops/concatenate_op.hpp"
 #include "ops/gradient_parts.hpp"
-#include "ops/padded_extent.hpp"
 #include "ops/promotion.hpp"
 #include "ops/roll_op.hpp"
 #include "ops/window_thunk.hpp"
 
 namespace damo {
 namespace {
-
-/// x amid a value.
-class PadOp final : public Op {
- public:
-  explicit PadOp(std::vector<PadWidth> widths) : widths_(std::move(widths)) {}
-  std::string name() const override { return "pad"; }
-  bool takes_float8() const override { return true; }
-  Props props() const override {
-    std::vector<std::int64_t> numbers;
-    for (const PadWidth& width : widths_) numbers.push_back(width.before), numbers.push_back(width.after);
-    return {{"widths", numbers}};
-  }
-  Apply make_node(Inputs inputs) const override {
-    inputs.require_count(2);
-    return {*this, {inputs.at(0), inputs.at(1)}, {{inputs.at(0).dtype(), padded(inputs.at(0).dims())}}};
-  }
-  Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override { return {{padded(inputs[0])}}; }
-  bool may_write_window(int) const override { return true; }
-  Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
-    return window_thunk(node, context, WindowWrite::kSet, [widths = widths_](std::span<const Layout> inputs, const Layout& output) {
-      Layout inside = output;
-      for (int axis = 0; axis < output.shape.rank(); ++axis) {
-        inside = between(inside, axis, widths[static_cast<std::size_t>(axis)].before, inputs[0].shape[axis]);
-      }
-      return std::vector<Window>{{1, inputs[1], output}, {0, inputs[0], inside}};
-    });
-  }
-  Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {
-    const At at(node.where());
-    std::vector<Index> inside;
-    for (const PadWidth& width : widths_) {
-      inside.emplace_back(width.before, width.after == 0 ? std::nullopt : std::optional<std::int64_t>(-width.after));
-    }
-    const Variable& g = output_gradients[0];
-    const Variable of_x = subtensor(at(g), inside);
-    if (node.input(1).is_constant()) return Gradients{Gradient(of_x), Gradient::disconnected()};
-    return Gradients{Gradient(of_x), Gradient(sum_to(set_subtensor(at(g), inside, 0.0), {}, node.where()))};
-  }
-
- private:
-  Shape padded(const Shape& x) const {
-    Shape to = x;
-    for (int axis = 0; axis < x.rank(); ++axis) {
-      const PadWidth& width = widths_[static_cast<std::size_t>(axis)];
-      if (x[axis] != kUnknown) to[axis] = padded_extent("pad", x[axis], width, axis);
-    }
-    return to;
-  }
-  std::vector<PadWidth> widths_;
-};
 
 /// x, whose extent along an axis is that of its parts together: where it shows at the call alone it is compared there.
 class WholeOp final : public CheckedShapesOp {
@@ -277,22 +225,6 @@ Variable roll(const Operand& x, std::int64_t shift, int axis) {
   const int along = asked("roll", [&] { return normalize_axis("roll", axis, inputs[0].rank()); }, x);
   const auto places = static_cast<std::uint64_t>(shift);
   return std::make_shared<const RollOp>(along, shift < 0 ? 0 - places : places, shift >= 0)->apply(inputs, x.where()).output();
-}
-
-Variable pad(const Operand& x, std::span<const PadWidth> widths, const Operand& value) {
-  const Variable base = x.as(x.promotable().dtype);
-  asked("pad", [&] {
-    if (static_cast<int>(widths.size()) != base.rank()) {
-      throw ShapeError("pad: " + std::to_string(widths.size()) + " widths for " + counted_axes(base.rank()), "give one for each axis; {} adds nothing");
-    }
-    for (const PadWidth& width : widths) {
-      if (width.before < 0 || width.after < 0) throw ShapeError("pad: a width is below 0", "subtensor makes a tensor smaller");
-    }
-    if (!value.is_number() && value.variable().rank() != 0) throw ShapeError("pad: the value is " + describe(value.variable()), "give a number, or a Variable of rank 0");
-    if (is_too_large(value, base.dtype())) throw TypeError("pad: " + to_string(value.number()) + " does not fit " + std::string(name(base.dtype())), "cast x to a wider dtype");
-  }, x);
-  const Variable inputs[] = {base, value.is_number() ? value.as(base.dtype()) : cast_at(value.variable(), base.dtype(), x.where())};
-  return std::make_shared<const PadOp>(std::vector<PadWidth>(widths.begin(), widths.end()))->apply(inputs, x.where()).output();
 }
 
 }  // namespace damo

@@ -8,12 +8,13 @@
 
 namespace damo {
 
-FusedOp::FusedOp(FunctionGraph inner, std::shared_ptr<FusedForm> form, SizesOfInputs sizes, std::vector<TakenInput> takes) : inner_(std::move(inner)), form_(std::move(form)), sizes_(std::move(sizes)), takes_(std::move(takes)), reduced_axes_(row_axes(inner_)), across_axes_(damo::across_axes(inner_)), reduces_(has_reductions(inner_)) {}
+FusedOp::FusedOp(FunctionGraph inner, std::shared_ptr<FusedForm> form, SizesOfInputs sizes, std::vector<TakenInput> takes, std::vector<FramedInput> frames) : inner_(std::move(inner)), form_(std::move(form)), sizes_(std::move(sizes)), takes_(std::move(takes)), frames_(std::move(frames)), reduced_axes_(row_axes(inner_)), across_axes_(damo::across_axes(inner_)), reduces_(has_reductions(inner_)) {}
 
 Props FusedOp::props() const {
   Props props{{"nodes", std::int64_t{inner_.node_count()}}};
   if (const auto guarded = std::count(form_->guarded().begin(), form_->guarded().end(), true); guarded > 0) props.push_back({"guarded", std::int64_t{guarded}});
   if (!takes_.empty()) props.push_back({"takes", static_cast<std::int64_t>(takes_.size())});
+  if (!frames_.empty()) props.push_back({"frames", static_cast<std::int64_t>(frames_.size())});
   return props;
 }
 
@@ -30,6 +31,10 @@ Shapes FusedOp::infer_shape(const Apply&, std::span<const Shape> given) const {
   for (std::size_t i = 0; i < takes_.size(); ++i) {
     Shape& shape = inputs[static_cast<std::size_t>(takes_[i].input)];
     shape = takes_[i].op->shape(shape, given[arrays + i]);
+  }
+  for (const FramedInput& frame : frames_) {
+    Shape& shape = inputs[static_cast<std::size_t>(frame.input)];
+    shape = frame.op->shape(shape);
   }
   return form_->shapes(inputs, [&] {
     const std::vector<Shape> all = shapes(inputs);

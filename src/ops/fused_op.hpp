@@ -1,5 +1,5 @@
 // FusedOp: several elementwise nodes, and reductions over one space, as one kernel. It keeps them as an inner graph, from which its shapes, its kernel,
-// its errors and its picture come. Made by fuse_elementwise; users see it in prints. Inputs that another op would take from an array at positions it may find itself (fuse_takes).
+// its errors and its picture come. Made by fuse_elementwise; users see it in prints. Inputs that another op would take from an array at positions it may find itself (fuse_takes), and those that another op would pad (fuse_pads).
 #pragma once
 #include <memory>
 #include <span>
@@ -10,6 +10,7 @@
 #include <damo/op.hpp>
 #include "ops/fused_form.hpp"
 #include "ops/indexing/take_op.hpp"
+#include "ops/pad_op.hpp"
 #include "ops/size_op.hpp"
 
 namespace damo {
@@ -23,11 +24,18 @@ struct TakenInput {
   std::shared_ptr<const TakeOp> op;  ///< what would take them
 };
 
+/// An input of a group that is the node's input amid a value.
+struct FramedInput {
+  int input;
+  std::shared_ptr<const PadOp> op;  ///< what would pad it
+  Scalar value;                     ///< of the input's dtype
+};
+
 class FusedOp final : public Op {
  public:
   /// inner: only ElementwiseOps, and ReduceOps of the same axes or, all of them, of some others (lower.hpp); numbered inputs first. form: that of inner, and of which inputs are sizes.
-  /// takes: of other inputs than sizes, each once, ascending.
-  FusedOp(FunctionGraph inner, std::shared_ptr<FusedForm> form, SizesOfInputs sizes = {}, std::vector<TakenInput> takes = {});
+  /// takes, frames: of other inputs than sizes, each once, ascending; no input is both.
+  FusedOp(FunctionGraph inner, std::shared_ptr<FusedForm> form, SizesOfInputs sizes = {}, std::vector<TakenInput> takes = {}, std::vector<FramedInput> frames = {});
 
   std::string name() const override { return "fused"; }
   bool takes_float8() const override { return true; }
@@ -39,10 +47,20 @@ class FusedOp final : public Op {
   std::vector<Shape> shapes(std::span<const Shape> inputs) const;
   FusedForm& form() const { return *form_; }
   /// The op with another form, which differs in what it guards alone.
-  OpPtr with_form(std::shared_ptr<FusedForm> form) const { return std::make_shared<const FusedOp>(inner_, std::move(form), sizes_, takes_); }
+  OpPtr with_form(std::shared_ptr<FusedForm> form) const { return std::make_shared<const FusedOp>(inner_, std::move(form), sizes_, takes_, frames_); }
   /// The op that finds these inputs itself; the node then has their arrays in their places, and positions behind.
-  OpPtr with_takes(std::vector<TakenInput> takes) const { return std::make_shared<const FusedOp>(inner_, form_, sizes_, std::move(takes)); }
+  OpPtr with_takes(std::vector<TakenInput> takes) const { return std::make_shared<const FusedOp>(inner_, form_, sizes_, std::move(takes), frames_); }
   const std::vector<TakenInput>& takes() const { return takes_; }
+  /// The op that reads these inputs amid their frames; the node then has what would be padded in their places.
+  OpPtr with_frames(std::vector<FramedInput> frames) const { return std::make_shared<const FusedOp>(inner_, form_, sizes_, takes_, std::move(frames)); }
+  const std::vector<FramedInput>& frames() const { return frames_; }
+  /// Of an input of the group; null: it is not framed.
+  const FramedInput* frame(int input) const {
+    for (const FramedInput& frame : frames_) {
+      if (frame.input == input) return &frame;
+    }
+    return nullptr;
+  }
   /// The op that would take an input of the group; null: it is no taken one.
   const TakeOp* take(int input) const {
     for (const TakenInput& taken : takes_) {
@@ -62,8 +80,8 @@ class FusedOp final : public Op {
   std::uint32_t reduced_axes() const { return reduced_axes_; }
   /// Bit a: axis a of the space is one that rows are joined across.
   std::uint32_t across_axes() const { return across_axes_; }
-  /// What is read again after a reduction, be it over no axes, is read after elements were written. So may be slices, and positions.
-  bool may_run_in_place(int, int input) const override { return !reduces_ && input < array_count() && !take(input); }
+  /// What is read again after a reduction, be it over no axes, is read after elements were written. So may be slices, positions, and what is amid a frame.
+  bool may_run_in_place(int, int input) const override { return !reduces_ && input < array_count() && !take(input) && !frame(input); }
   bool may_write_window(int) const override { return true; }
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override;
   bool equals(const Op& other) const override { return this == &other; }
@@ -74,6 +92,7 @@ class FusedOp final : public Op {
   std::shared_ptr<FusedForm> form_;
   SizesOfInputs sizes_;
   std::vector<TakenInput> takes_;
+  std::vector<FramedInput> frames_;
   std::uint32_t reduced_axes_, across_axes_;
   bool reduces_;  ///< over no axes perhaps
 };

@@ -124,6 +124,9 @@ class KernelThunk {
     return all;
   }
 
+  static std::size_t cell_of(int input) { return static_cast<std::size_t>(input); }
+  std::span<const FramedInput> frames() const { return fused_ ? std::span(fused_->frames()) : std::span<const FramedInput>(); }
+
   // Of what take number i takes.
   const Cell& taken_from(std::size_t i) const { return *cells_[static_cast<std::size_t>(fused_->takes()[i].input)]; }
   Shape taken_shape_of(std::size_t i) const { return fused_->takes()[i].op->shape(taken_from(i).shape(), positions_[i]->shape()); }
@@ -149,6 +152,7 @@ class KernelThunk {
     std::vector<Shape> shapes;
     for (const Cell* cell : cells_) shapes.push_back(cell->shape());
     for (std::size_t i = 0; i < positions_.size(); ++i) shapes[static_cast<std::size_t>(fused_->takes()[i].input)] = taken_shape_of(i);
+    for (const FramedInput& frame : frames()) shapes[cell_of(frame.input)] = frame.op->shape(shapes[cell_of(frame.input)]);
     return shapes;
   }
 
@@ -158,12 +162,20 @@ class KernelThunk {
     std::list<Shape> shapes;
     std::list<Strides> strides;
     std::list<TakenLayout> taken;
+    std::list<FrameLayout> frames;
   };
 
   /// Copies: what is taken lies in C order; else in the arrays that it is taken from. Nothing where it cannot be said so: axes that positions count through do not lie like one.
   std::optional<Arrays> arrays(bool copies) const {
     std::optional<Arrays> all(std::in_place);
     for (std::size_t i = 0; i < cells_.size(); ++i) all->layouts.push_back(layout_of(i));
+    for (const FramedInput& frame : frames()) {
+      ArrayLayout& layout = all->layouts[cell_of(frame.input)];
+      std::uint64_t bits = 0;
+      frame.value.store(&bits);
+      layout.frame = &all->frames.emplace_back(frame.op->frame(*layout.shape, bits));
+      layout.shape = &all->shapes.emplace_back(frame.op->shape(*layout.shape));
+    }
     for (std::size_t i = 0; i < positions_.size(); ++i) {
       ArrayLayout& layout = all->layouts[static_cast<std::size_t>(fused_->takes()[i].input)];
       layout.shape = &all->shapes.emplace_back(taken_shape_of(i));

@@ -81,7 +81,7 @@ class WindowThunk {
     return windows_(layouts, {output_.shape(), output_.strides(), 0});
   }
   std::vector<ArrayLayout> arrays(const Window& window) const {
-    const ArrayLayout from{&window.from.shape, &window.from.strides}, to{&window.to.shape, &window.to.strides};
+    const ArrayLayout from{.shape = &window.from.shape, .strides = &window.from.strides, .frame = window.frame ? &*window.frame : nullptr}, to{&window.to.shape, &window.to.strides};
     return write_ == WindowWrite::kAdd ? std::vector{from, to, to} : std::vector{from, to};
   }
   /// want: see BoundKernel::bind. Nothing where code is missing.

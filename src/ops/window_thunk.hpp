@@ -1,10 +1,12 @@
 // Thunks that put tensors together: each kernel writes one window of the output's buffer.
 #pragma once
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include <damo/op.hpp>
+#include "runtime/kernel/layout.hpp"
 
 namespace damo {
 
@@ -13,6 +15,7 @@ struct Window {
   int input = 0;     ///< of the node
   Op::Layout from;   ///< of the input, which broadcasts to the window
   Op::Layout to;     ///< of the output
+  std::optional<FrameLayout> frame = {};  ///< around the input, whose shape in `from` is the window's; of sets, where the target's kernels find frames
 };
 
 /// What of x lies from `first` on along the axis, `count` of it.

@@ -67,5 +67,7 @@ Variable number(double value, DType dtype);
 
 /// Lists of rules, in their order within the pass `simplify`.
 std::vector<Rule> useless_rules(), view_rules(), part_rules(), folding_rules(), algebra_rules(bool reassociates), stability_rules(), sum_rules();
+/// Of the pass `pad_fills`.
+std::vector<Rule> pad_rules();
 
 }  // namespace damo

@@ -12,11 +12,13 @@
 #include "ops/rewrites/divide_among_parts.hpp"
 #include "ops/rewrites/forward_shapes.hpp"
 #include "ops/rewrites/fuse_loops.hpp"
+#include "ops/rewrites/fuse_pads.hpp"
 #include "ops/rewrites/fuse_products.hpp"
 #include "ops/rewrites/fuse_takes.hpp"
 #include "ops/rewrites/fusion.hpp"
 #include "ops/rewrites/join_sinks.hpp"
 #include "ops/rewrites/join_sorts.hpp"
+#include "ops/rewrites/match.hpp"
 #include "ops/rewrites/pass_contiguous.hpp"
 #include "ops/rewrites/push_out_of_loops.hpp"
 #include "ops/rewrites/reduce_in_steps.hpp"
@@ -24,6 +26,8 @@
 #include "ops/rewrites/simplify.hpp"
 #include "ops/rewrites/sink_branches.hpp"
 #include "ops/rewrites/trim_loops.hpp"
+#include "runtime/backend.hpp"
+#include "runtime/kernel/dialect.hpp"
 
 namespace damo {
 namespace {
@@ -61,12 +65,24 @@ Pass followed_by(FusionRecord* record, Pass pass) {
   return pass;
 }
 
+/// Not destroyed: another thread may be in function() as the process ends.
+const std::vector<Rule>& rules_of_pads() {
+  static const std::vector<Rule>& rules = *new std::vector<Rule>(pad_rules());
+  return rules;
+}
+
+bool finds_frames(Device device) { return device.backend().dialect().finds_frames(); }
+
 }  // namespace
 
-std::vector<Pass> fusion_passes(const Options& options, FusionRecord* record) {
+std::vector<Pass> fusion_passes(const Options& options, Device device, FusionRecord* record) {
   const Pass fuse{std::string(kFuseElementwise), [limits = options.fusion, record](FunctionGraph graph) { return fuse_elementwise(std::move(graph), limits, record); }};
   const Pass takes{std::string(kFuseTakes), [limits = options.fusion, record](FunctionGraph graph) { return fuse_takes(std::move(graph), limits, record); }};
-  return {followed_by(record, fuse), followed_by(record, takes), followed_by(record, {std::string(kJoinSinks), join_sinks})};
+  const Pass pads{std::string(kFusePads), [limits = options.fusion, record](FunctionGraph graph) { return fuse_pads(std::move(graph), limits, record); }};
+  std::vector<Pass> passes{followed_by(record, fuse), followed_by(record, takes)};
+  if (finds_frames(device)) passes.push_back(followed_by(record, pads));
+  passes.push_back(followed_by(record, {std::string(kJoinSinks), join_sinks}));
+  return passes;
 }
 
 std::vector<Pass> passes_of(const Options& options, Device device, FusionRecord* record) {
@@ -90,11 +106,14 @@ std::vector<Pass> passes_of(const Options& options, Device device, FusionRecord*
   passes.push_back({std::string(kSinkBranches), sink_branches});
   passes.push_back({std::string(kJoinSorts), join_sorts});
   if (options.tf32) passes.push_back({std::string(kUseTf32), use_tf32});
+  if (options.fuse && finds_frames(device)) {
+    passes.push_back({.name = std::string(kPadFills), .rules = rules_of_pads()});
+  }
   if (options.fuse) {
     passes.push_back({std::string(kFuseProducts), [device](FunctionGraph graph) { return fuse_products(std::move(graph), device); }});
     passes.push_back({std::string(kRefineSpaces), refine_spaces});
     passes.push_back({std::string(kReduceInSteps), reduce_in_steps});
-    for (Pass& pass : fusion_passes(options, record)) passes.push_back(std::move(pass));
+    for (Pass& pass : fusion_passes(options, device, record)) passes.push_back(std::move(pass));
   }
   passes.push_back(followed_by(record, {std::string(kPassContiguous), pass_contiguous}));
   passes.push_back(followed_by(record, {std::string(kRewriteInnerGraphs), [options, device](FunctionGraph graph) { return rewrite_inner_graphs(std::move(graph), options, device); }}));
@@ -119,6 +138,7 @@ void check_disabled(const Options& options) {
   for (const std::string_view name : known) passes += (passes.empty() ? "" : ", ") + std::string(name);
   static const std::vector<Rule>& rules = *new std::vector<Rule>(simplification_rules(true));  // not destroyed, as above
   for (const Rule& rule : rules) known.emplace_back(rule.name);
+  for (const Rule& rule : rules_of_pads()) known.emplace_back(rule.name);
   for (const Pass& pass : options.passes) {
     for (const Rule& rule : pass.rules) known.emplace_back(rule.name);
   }

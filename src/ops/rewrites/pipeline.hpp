@@ -11,7 +11,7 @@ namespace damo {
 /// All of them; the names of those that are not to run: disabled_passes.
 std::vector<Pass> passes_of(const Options& options, Device device, FusionRecord* record = nullptr);
 /// Those that make kernels of elementwise nodes and reductions. record: outlives them.
-std::vector<Pass> fusion_passes(const Options& options, FusionRecord* record = nullptr);
+std::vector<Pass> fusion_passes(const Options& options, Device device, FusionRecord* record = nullptr);
 std::vector<std::string> disabled_passes(const Options& options);
 /// Throws OptionError for a name in Options::disable that is no pass or rule, of Damo's or of the user's.
 void check_disabled(const Options& options);

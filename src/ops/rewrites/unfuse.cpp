@@ -24,6 +24,10 @@ void put(FunctionGraph& graph, const FusedOp& fused, std::span<const ValueId> in
     const ValueId input = inner.inputs()[static_cast<std::size_t>(taken.input)], read[] = {inputs[static_cast<std::size_t>(taken.input)], inputs[inner.inputs().size() + i]};
     at(input) = graph.outputs(graph.add(taken.op, read, {&inner.type(input), 1}, where))[0];
   }
+  for (const FramedInput& frame : fused.frames()) {
+    const ValueId input = inner.inputs()[static_cast<std::size_t>(frame.input)], read[] = {inputs[static_cast<std::size_t>(frame.input)], graph.add_constant(constant(frame.value, where).constant())};
+    at(input) = graph.outputs(graph.add(frame.op, read, {&inner.type(input), 1}, where))[0];
+  }
   for (NodeId node : inner.toposort()) {
     std::vector<ValueId> read;
     for (ValueId value : inner.inputs(node)) {

@@ -58,6 +58,8 @@ class CudaDialect final : public Dialect {
 
   bool seeks_elements() const override { return true; }
 
+  bool finds_frames() const override { return true; }
+
   std::string emit(const KernelSpec& spec, const Layout& layout) const override {
     if (layout.form == Form::kElements) return CudaEmitter(spec, layout).emit();
     return spec.scans_alone() ? CudaScanEmitter(spec, layout).emit() : CudaReducingEmitter(spec, layout).emit();

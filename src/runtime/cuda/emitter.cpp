@@ -141,11 +141,12 @@ void CudaEmitter::emit_loads() {
   const std::string n = number(schedule_.vector);
   line("    if (a.fast && at + " + n + " <= a.n) {");
   emit_coordinates("      ", "at");
+  emit_frames("      ");
   for (int axis = 0; keeps_coordinates() && axis < layout_.rank; ++axis) line("      kept" + number(axis) + "[u] = c" + number(axis) + ";");
   for (int i = 0; i < spec_.input_count(); ++i) {
     const Interleaved* piece = piece_of(i);
     if (piece && piece->parameters[0] == i) emit_piece_load(*piece);
-    if (!is_scalar_input(i) && !is_counted(i) && !piece) line("      " + vector_load(i));
+    if (!is_scalar_input(i) && !is_counted(i) && !piece) line("      " + framed(i, vector_load(i)));
   }
   line("    } else {");
   line("#pragma unroll");
@@ -153,9 +154,10 @@ void CudaEmitter::emit_loads() {
   const std::string one = spreads() ? "first + k * apart" : "at + k";
   line("        const index one = " + one + " < a.n ? " + one + " : 0;");
   emit_coordinates("        ", "one");
+  emit_frames("        ");
   for (int i = 0; i < spec_.input_count(); ++i) {
     if (is_scalar_input(i) || is_counted(i)) continue;
-    line("        x" + number(i) + "[u].e[k] = " + element(i) + ";");
+    line("        x" + number(i) + "[u].e[k] = " + (layout_.frame_of(i) ? inside(i) + " ? " + element(i) + " : a.frame" + number(i) + "[0];" : element(i) + ";"));
   }
   line("      }");
   line("    }");
@@ -199,7 +201,7 @@ std::string CudaEmitter::offset(int i, bool with_last) const {
   for (int axis = 0; axis < axes; ++axis) {
     const bool last = axis == layout_.rank - 1;
     if (last && access(i) == Access::kRepeat) continue;
-    std::string term = "offset(c" + number(axis) + ")";
+    std::string term = std::string("offset(") + (is_framed_along(i, axis) ? "c" + number(axis) + "_" + number(i) : "c" + number(axis)) + ")";
     if (!(last && access(i) == Access::kRow)) term += " * a.s" + number(i) + "[" + number(axis) + "]";
     sum += (sum.empty() ? "" : " + ") + term;
   }

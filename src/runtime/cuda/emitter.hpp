@@ -49,6 +49,10 @@ class CudaEmitter {
   std::vector<bool> flat_steady() const;
   std::string flat_division(int value, const std::vector<bool>& steady) const;
   std::string offset(int parameter, bool with_last) const;
+  void emit_frames(const std::string& indent);  // arrays amid a frame: framed_emitter.cpp
+  bool is_framed_along(int parameter, int axis) const;
+  std::string inside(int parameter) const;
+  std::string framed(int parameter, const std::string& load) const;
   std::string slice(int parameter) const;
   std::string element(int parameter) const;
   std::string vector_load(int parameter) const;

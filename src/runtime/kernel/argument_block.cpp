@@ -72,13 +72,19 @@ std::string number_struct(const KernelSpec& spec) {
 
 namespace {
 
+/// An element of the array in the place of a pointer, read as p0[0].
+std::string element_field(const KernelSpec& spec, const std::string& name, int parameter) {
+  const DType dtype = spec.parameter_dtype(parameter);
+  return std::string("  ") + storage_type(dtype) + " " + name + std::to_string(parameter) + "[" + std::to_string(8 / itemsize(dtype)) + "];\n";
+}
+
 /// The pointers, or elements in their place.
 std::string pointer_fields(const KernelSpec& spec, const Layout& layout) {
   std::string text;
   for (int i = 0; i < spec.parameter_count(); ++i) {
     const std::string type = storage_type(spec.parameter_dtype(i)), name = "p" + std::to_string(i);
-    if (layout.access[static_cast<std::size_t>(i)] == Access::kValue) {  // read as p0[0], as a pointer would be
-      text += "  " + type + " " + name + "[" + std::to_string(8 / itemsize(spec.parameter_dtype(i))) + "];\n";
+    if (layout.access[static_cast<std::size_t>(i)] == Access::kValue) {
+      text += element_field(spec, "p", i);
       continue;
     }
     text += spec.is_ordinals(i) ? "  Ordinals " + name + ";\n" : std::string("  ") + (spec.is_output(i) ? "" : "const ") + type + "* " + name + ";\n";
@@ -130,6 +136,7 @@ std::string argument_struct(const KernelSpec& spec, const Layout& layout) {
   const bool reduces = layout.form != Form::kElements;
   std::string text = number_struct(spec) + "struct Arguments {\n" + pointer_fields(spec, layout) + (reduces ? "  void* scratch;\n" : "") + (spec.has_guards() ? "  u32* flag;\n" : "");
   for (int i : layout.taken) text += "  const i64* positions" + std::to_string(i) + ";\n  i64 apart" + std::to_string(i) + ";\n";
+  for (const FramedArray& frame : layout.framed) text += element_field(spec, "frame", frame.array);
   if (!spec.numbers.empty()) text += "  Numbers numbers;\n";
   if (reduces) return text + reducing_fields(spec, layout) + "  u32 fast;\n};\n";
   if (spec.loop) text += turn_fields(spec);
@@ -141,6 +148,7 @@ std::string argument_struct(const KernelSpec& spec, const Layout& layout) {
     for (int i = 0; i < spec.parameter_count(); ++i) {
       if (has_strides(layout.access[static_cast<std::size_t>(i)])) text += array_field(stride, "s" + std::to_string(i), layout.rank);
       if (layout.is_taken(i)) text += array_field(stride, "of" + std::to_string(i), layout.rank);
+      if (layout.frame_of(i)) text += array_field(index, "before" + std::to_string(i), layout.rank) + array_field(index, "inside" + std::to_string(i), layout.rank);
     }
   }
   return text + "  u32 fast;\n};\n";
@@ -183,6 +191,14 @@ ArgumentBlock::ArgumentBlock(const KernelSpec& spec, const Layout& layout, const
     writer.put(std::uint64_t{0});
     writer.put(taken[static_cast<std::size_t>(i)]->apart);
   }
+  for (const FramedAxes& frame : geometry.framed) writer.put(frame.bits);
+  const auto put_frame = [&](int i) {
+    for (const FramedAxes& frame : geometry.framed) {
+      for (const Strides* each : {&frame.before, &frame.extents}) {
+        for (int axis = 0; axis < each->rank() && frame.array == i; ++axis) writer.index((*each)[axis]);
+      }
+    }
+  };
   const auto put_positions = [&](int i) {
     if (!layout.is_taken(i)) return;
     for (std::int64_t stride : taken[static_cast<std::size_t>(i)]->kept) writer.index(stride);
@@ -227,6 +243,7 @@ ArgumentBlock::ArgumentBlock(const KernelSpec& spec, const Layout& layout, const
       if (!has_strides(layout.access[static_cast<std::size_t>(i)])) continue;
       for (std::int64_t stride : geometry.strides[static_cast<std::size_t>(i)]) writer.index(stride);
       put_positions(i);
+      put_frame(i);
     }
     can_be_fast_ = layout.places > 0 || geometry.extents[-1] % vector_width == 0;
   }
@@ -236,6 +253,9 @@ ArgumentBlock::ArgumentBlock(const KernelSpec& spec, const Layout& layout, const
     const bool moves_vectors = access == Access::kDense || access == Access::kRow || access == Access::kEveryRow || (layout.places > 0 && access == Access::kRepeat) || (layout.tile_axis >= 0 && layout.vector > 1 && access == Access::kTransposed);
     const std::size_t bytes = static_cast<std::size_t>(vector_width) * itemsize(spec.parameter_dtype(i));
     alignment_.push_back(moves_vectors ? (layout.places > 0 ? std::min<std::size_t>(bytes, 16) : bytes) - 1 : 0);
+    for (const FramedAxes& frame : geometry.framed) {
+      if (frame.array == i) can_be_fast_ &= frame.before[-1] % vector_width == 0 && frame.extents[-1] % vector_width == 0;
+    }
     if (taken[at] && !reduces) can_be_fast_ &= taken[at]->apart % vector_width == 0;
     if (access != Access::kRow || reduces || layout.places > 0) continue;  // those that reduce are laid out for vectors, or not (Layout::vector)
     for (int axis = 0; axis + 1 < geometry.extents.rank(); ++axis) can_be_fast_ &= geometry.strides[at][axis] % vector_width == 0;

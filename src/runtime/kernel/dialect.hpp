@@ -75,6 +75,8 @@ class Dialect {
   virtual bool leaves_elements() const { return false; }
   /// Whether inputs of kernels that reduce are copied first where they lie across the other arrays (ops/copies_first.hpp), as nothing turns them around within such a kernel.
   virtual bool copies_first() const { return false; }
+  /// Whether elementwise kernels read arrays amid a frame (framed.hpp).
+  virtual bool finds_frames() const { return false; }
   /// extern "C" kernels of these names (entry_names), each taking one struct (ArgumentBlock) by value.
   virtual std::string emit(const KernelSpec& spec, const Layout& layout) const = 0;
   virtual Work work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, const Processors& processors) const = 0;

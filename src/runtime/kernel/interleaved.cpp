@@ -14,7 +14,7 @@ bool is_power_of_two(int count) { return std::has_single_bit(static_cast<unsigne
 /// The strided parameters from first on, before last, that lie every so many elements, if they are so many and nothing else tells them apart.
 std::vector<int> find_piece(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, int first, int last) {
   const auto strides = [&](int i) -> const Strides& { return geometry.strides[static_cast<std::size_t>(i)]; };
-  const auto is_strided = [&](int i) { return layout.access[static_cast<std::size_t>(i)] == Access::kStrided && !layout.is_taken(i) && !spec.is_ordinals(i); };
+  const auto is_strided = [&](int i) { return layout.access[static_cast<std::size_t>(i)] == Access::kStrided && !layout.is_taken(i) && !layout.frame_of(i) && !spec.is_ordinals(i); };
   for (int i = first; i < last; ++i) {
     const std::int64_t apart = strides(i)[-1];
     if (!is_strided(i) || apart < 2 || apart > kMostInterleaved) continue;

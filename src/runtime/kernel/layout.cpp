@@ -27,15 +27,15 @@ bool can_merge(const std::vector<Strides>& strides, int outer, int inner, std::i
   return std::all_of(strides.begin(), strides.end(), [&](const Strides& s) { return s[outer] == s[inner] * inner_extent; });
 }
 
-/// These axes of the space, outermost first.
-CollapsedAxes collapse(const Shape& space, const std::vector<int>& axes, const std::vector<Strides>& full) {
+/// These axes of the space, outermost first. apart: bit a of axis a, which collapses with no other.
+CollapsedAxes collapse(const Shape& space, const std::vector<int>& axes, const std::vector<Strides>& full, std::uint32_t apart) {
   CollapsedAxes collapsed;
   collapsed.strides.resize(full.size());
   int last = -1;  // the axis appended last, which the next one may merge with
   for (int axis : axes) {
     collapsed.count *= space[axis];
-    if (space[axis] == 1) continue;
-    const bool merges = last >= 0 && can_merge(full, last, axis, space[axis]);
+    if (space[axis] == 1 && (apart >> axis & 1u) == 0) continue;
+    const bool merges = last >= 0 && ((apart >> last | apart >> axis) & 1u) == 0 && can_merge(full, last, axis, space[axis]);
     if (merges) collapsed.extents[-1] *= space[axis];
     else collapsed.extents.push_back(space[axis]);
     for (std::size_t i = 0; i < full.size(); ++i) {
@@ -96,7 +96,9 @@ std::string to_string(const Layout& layout) {
   if (layout.tile_inner > 0) text += " last of " + std::to_string(layout.tile_inner);
   if (layout.tile_other > 0) text += " of " + std::to_string(layout.tile_other);
   if (layout.places > 0) text += ", " + std::to_string(layout.places) + " places, " + std::to_string(layout.items) + " vectors of " + std::to_string(layout.vector) + (layout.aligned ? "," : ", not aligned,");
-  for (std::size_t i = 0; i < layout.access.size(); ++i) text += (layout.is_taken(static_cast<int>(i)) ? " taken " : " ") + std::string(layout.is_unbroken(static_cast<int>(i)) ? "unbroken " : "") + std::string(names[static_cast<int>(layout.access[i])]);
+  for (std::size_t i = 0; i < layout.access.size(); ++i) text += (layout.is_taken(static_cast<int>(i)) ? " taken " : layout.frame_of(static_cast<int>(i)) ? " framed "
+                                                                                                                                                          : " ") +
+                                                                 std::string(layout.is_unbroken(static_cast<int>(i)) ? "unbroken " : "") + std::string(names[static_cast<int>(layout.access[i])]);
   if (!layout.digits.empty()) text += ", integers of";
   for (int digits : layout.digits) text += " " + std::to_string(digits);
   if (!layout.digits.empty()) text += " digits";
@@ -114,7 +116,7 @@ std::string to_string(const Layout& layout) {
 }
 
 ByteRange range_of(const ArrayLayout& array, std::size_t item_bytes) {
-  ByteRange range = byte_range(*array.shape, *array.strides, item_bytes);
+  ByteRange range = byte_range(array.frame ? array.frame->extents : *array.shape, *array.strides, item_bytes);
   if (!array.taken || range.bytes() == 0) return range;
   const std::int64_t last = std::max<std::int64_t>(array.taken->extent - 1, 0) * array.taken->apart * static_cast<std::int64_t>(item_bytes);
   return {range.first + std::min<std::int64_t>(last, 0), range.last + std::max<std::int64_t>(last, 0)};
@@ -138,8 +140,33 @@ Geometry::Geometry(const Shape& space, std::span<const ArrayLayout> arrays, std:
     taken.push_back({static_cast<int>(i), arrays[i].taken->apart, {}, {}});
     full.push_back(broadcast_strides(space, {&arrays[i].taken->shape, &arrays[i].taken->strides}));
   }
-  static_cast<CollapsedAxes&>(*this) = collapse(space, axes[0], full);
-  reduced = collapse(space, axes[1], full);
+  std::uint32_t apart = 0;
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    const FrameLayout* frame = arrays[i].frame;
+    if (!frame) continue;
+    const int missing = space.rank() - frame->extents.rank();
+    Strides before = Shape::filled(space.rank(), 0), extents = before;
+    for (int axis = 0; axis < frame->extents.rank(); ++axis) {
+      if (frame->extents[axis] == (*arrays[i].shape)[axis]) continue;
+      const bool is_empty = frame->extents[axis] == 0;  // then no place is one of its
+      before[missing + axis] = is_empty ? space[missing + axis] : frame->before[axis];
+      extents[missing + axis] = is_empty ? 1 : frame->extents[axis];
+      apart |= std::uint32_t{1} << (missing + axis);
+    }
+    full.push_back(std::move(before));
+    full.push_back(std::move(extents));
+    framed.push_back({{static_cast<int>(i), 0}, {}, {}, frame->bits});
+  }
+  static_cast<CollapsedAxes&>(*this) = collapse(space, axes[0], full, apart);
+  reduced = collapse(space, axes[1], full, apart);
+  for (auto of = framed.rbegin(); of != framed.rend(); ++of) {
+    of->extents = std::move(strides.back());
+    of->before = std::move(strides[strides.size() - 2]);
+    for (int axis = 0; axis < of->extents.rank(); ++axis) of->axes |= static_cast<std::uint32_t>(of->extents[axis] != 0) << (of->extents.rank() - 1 - axis);
+    strides.resize(strides.size() - 2);
+    reduced.strides.resize(reduced.strides.size() - 2);
+  }
+  std::erase_if(framed, [](const FramedAxes& frame) { return frame.axes == 0; });  // there is nothing around it
   for (auto of = taken.rbegin(); of != taken.rend(); ++of) {
     of->kept = std::move(strides.back());
     of->reduced = std::move(reduced.strides.back());
@@ -155,6 +182,9 @@ void mark_taken(Layout& layout, const Geometry& geometry) {
   for (const TakenAxes& taken : geometry.taken) layout.taken.push_back(taken.array);
 }
 
+/// How a framed array lies within its frame. Nothing of it may be told from strides alone that is not so in the frame.
+Access framed_access(Access access) { return access == Access::kRow || access == Access::kDense ? Access::kRow : Access::kStrided; }
+
 }  // namespace
 
 Layout classify(const Geometry& geometry, int first_output, std::int64_t shortest_tile) {
@@ -162,11 +192,16 @@ Layout classify(const Geometry& geometry, int first_output, std::int64_t shortes
   layout.rank = geometry.extents.rank();
   layout.wide = reaches_limit(geometry);
   mark_taken(layout, geometry);
+  layout.framed.assign(geometry.framed.begin(), geometry.framed.end());
   for (std::size_t i = 0; i < geometry.strides.size(); ++i) {
     Access access = access_of(geometry.extents, geometry.strides[i]);
     const bool is_taken = layout.is_taken(static_cast<int>(i));
+    if (layout.frame_of(static_cast<int>(i))) {
+      layout.access.push_back(framed_access(access));
+      continue;
+    }
     if (is_taken && access == Access::kDense) access = Access::kRow;  // one slice alone is found at its position too
-    if (access == Access::kStrided && static_cast<int>(i) < first_output && !is_taken) {
+    if (access == Access::kStrided && static_cast<int>(i) < first_output && !is_taken && layout.framed.empty()) {
       const int axis = tile_axis_of(geometry.extents, geometry.strides[i], shortest_tile);
       if (axis >= 0 && (layout.tile_axis < 0 || layout.tile_axis == axis)) {
         layout.tile_axis = axis;
@@ -266,7 +301,7 @@ bool serves(const Layout& code, const Layout& data, std::int64_t count) {
   if (code == data) return true;
   if (code.tile_axis >= 0 || data.tile_axis >= 0 || code.form != Form::kElements || data.form != Form::kElements) return false;
   if (code.joined || data.joined || code.rank < data.rank || (data.wide && !code.wide) || code.access.size() != data.access.size()) return false;
-  if (code.taken != data.taken || code.aligned != data.aligned || !digits_serve(code.digits, data.digits)) return false;
+  if (code.taken != data.taken || code.framed != data.framed || code.aligned != data.aligned || !digits_serve(code.digits, data.digits)) return false;
   // Code that may not assume that its arrays are apart is right for all, and slower.
   if (code.in_place != data.in_place && (data.in_place || count >= kSmallCount)) return false;
   if (count <= 1) return true;  // element 0 of everything
@@ -281,6 +316,7 @@ Geometry with_rank(Geometry geometry, int rank) {
     geometry.extents.insert(0, 1);
     for (Strides& strides : geometry.strides) strides.insert(0, 0);
     for (TakenAxes& taken : geometry.taken) taken.kept.insert(0, 0);
+    for (FramedAxes& frame : geometry.framed) frame.before.insert(0, 0), frame.extents.insert(0, 0);
   }
   return geometry;
 }

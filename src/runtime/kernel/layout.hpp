@@ -3,6 +3,7 @@
 // code is specialised on: rank, index width and one access class an array, never an extent. New shapes of the same
 // classes bind to compiled code. A kernel that reduces has kept and reduced axes, which never collapse into each other.
 // An array may be taken: its slices lie where positions in memory say (TakenLayout). Which kernels find them there: taken.hpp.
+// An array may be framed: it lies amid places that all have one value (FrameLayout). Which kernels read it so: framed.hpp.
 // See tests/runtime/kernel/layout_test.cpp.
 #pragma once
 #include <algorithm>
@@ -50,6 +51,13 @@ enum class Ends : std::uint8_t {
   kTiles      ///< rows fill the vectors of all threads, each time: nothing is asked
 };
 
+/// Of a kernel's array: it is framed along these of the collapsed axes, bit k the k-th from the last.
+struct FramedArray {
+  int array = 0;
+  std::uint32_t axes = 0;
+  friend bool operator==(const FramedArray&, const FramedArray&) = default;
+};
+
 struct Layout {
   int rank = 1;        ///< of the kept axes
   bool wide = false;   ///< 64-bit indices: some offset reaches 2^31
@@ -61,6 +69,7 @@ struct Layout {
   int tiling = 0;              ///< with such an axis: which of the target's tiles; 0: the one that its model takes
   std::vector<Access> access;  ///< inputs, then outputs
   std::vector<int> taken;      ///< those that are taken, ascending; their access is that of a slice
+  std::vector<FramedArray> framed;  ///< by ascending array
   std::vector<int> digits;     ///< binary digits that hold the integers which a launch brings, in the order of short_integers.hpp; empty: any
   std::vector<int> unbroken;   ///< of rows of several reduced axes, ascending: those in which a row's elements lie one behind the other along all of them
   // Of kernels that reduce. kRow: contiguous along the innermost reduced axis, of columns the innermost kept one;
@@ -87,6 +96,11 @@ struct Layout {
   /// All dense, scalars or values: no coordinate is ever computed.
   bool is_flat() const;
   bool is_taken(int parameter) const { return std::find(taken.begin(), taken.end(), parameter) != taken.end(); }
+  /// Null: the array is not framed.
+  const FramedArray* frame_of(int parameter) const {
+    const auto found = std::find_if(framed.begin(), framed.end(), [&](const FramedArray& frame) { return frame.array == parameter; });
+    return found == framed.end() ? nullptr : &*found;
+  }
   bool is_unbroken(int parameter) const { return std::find(unbroken.begin(), unbroken.end(), parameter) != unbroken.end(); }
   friend bool operator==(const Layout&, const Layout&) = default;
 };
@@ -102,11 +116,19 @@ struct TakenLayout {
   std::int64_t extent = 0; ///< positions that there are
 };
 
+/// An array amid places that all have one value, as `pad` puts it. The space has as many places as both along each axis that has some before or behind it.
+struct FrameLayout {
+  Strides before;          ///< places before its first element, along each of its axes
+  Shape extents;           ///< its own, without these places
+  std::uint64_t bits = 0;  ///< of the value, in the first bytes
+};
+
 /// One array as the caller has it; rank at most the iteration's, aligned at the last axis.
 struct ArrayLayout {
-  const Shape* shape;
+  const Shape* shape;                  ///< of a framed array with its frame
   const Strides* strides;              ///< of a taken array 0 along the axes of its positions
   const TakenLayout* taken = nullptr;  ///< null: the array is not
+  const FrameLayout* frame = nullptr;  ///< null: there is none
 };
 
 /// As byte_range(): what a kernel may read or write of the array, from its pointer on.
@@ -126,9 +148,16 @@ struct TakenAxes {
   Strides kept, reduced;  ///< of its positions
 };
 
+/// Of an array that is framed: along each kept axis the places before it and its own extent; 0 and 0 where it has no frame. Axes with one collapse with no other.
+struct FramedAxes : FramedArray {
+  Strides before, extents;
+  std::uint64_t bits = 0;
+};
+
 struct Geometry : CollapsedAxes {  // of the axes that are kept
   CollapsedAxes reduced;
-  std::vector<TakenAxes> taken;  ///< by ascending array
+  std::vector<TakenAxes> taken;    ///< by ascending array
+  std::vector<FramedAxes> framed;  ///< likewise; of spaces without reduced axes
   std::int64_t joined = 1;       ///< neighbouring rows that are joined across together: all where nothing tells them apart
 
   /// arrays must broadcast to space; bit a of reduced_axes: axis a. The reduced axes come in the order of memory, unless

@@ -8,6 +8,7 @@
 #include "runtime/array/array_layout.hpp"
 #include "runtime/kernel/cache.hpp"
 #include "runtime/kernel/dialect.hpp"
+#include "runtime/kernel/framed.hpp"
 #include "runtime/kernel/short_integers.hpp"
 #include "runtime/kernel/sought_elements.hpp"
 #include "runtime/kernel/taken.hpp"
@@ -202,6 +203,7 @@ bool BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays, 
   if (geometry.count == 0 || (spec.scans() && geometry.reduced.count == 0)) return true;
   const SpecKernel::Choice choice = kernel_->choose(geometry, in_place, numbers_);
   if (!follows_positions(spec, choice.layout, geometry)) throw InternalError("a kernel was given arrays at positions that its form does not follow: " + to_string(choice.layout));
+  if (!follows_frames(spec, choice.layout, geometry, kernel_->backend().dialect())) throw InternalError("a kernel was given framed arrays that its form does not follow: " + to_string(choice.layout));
   if (want && !(*want)(*kernel_, choice.layout, geometry.count)) return false;
   const SpecKernel::Variant& variant = kernel_->variant(choice.layout, geometry.count);
   if (!spec.reduces()) geometry = with_rank(std::move(geometry), variant.layout.rank);
