@@ -150,7 +150,6 @@ TEST_P(TakeFusion, GivesWhatCopiesGiveWhereTheFormWantsThem) {
   const auto of = [&](const std::string& name, auto build, Takes takes, const Array& table, const Array& at) { compare(name, table, at, noise({1}), [&](const Variable& t, const Variable& p, const Variable&) { return build(take(t, p, 0)); }, takes, is_cpu()); };
   using All = std::vector<Variable>;
   const Array table = noise({20, 64}), at = ids({33}, 20), matrices = noise({20, 7, 64});
-  of("columns", [](const Variable& y) { return All{sum(y, 0)}; }, {0, 0}, table, at);
   of("all", [](const Variable& y) { return All{sum(y)}; }, {0, 0}, table, at);
   of("scans", [](const Variable& y) { return All{cumsum(y, 1)}; }, {0, 0}, table, at);
   of("a transposed result", [](const Variable& y) { return All{contiguous(transpose(y * 2))}; }, {0, 0}, table, at);
@@ -159,6 +158,55 @@ TEST_P(TakeFusion, GivesWhatCopiesGiveWhereTheFormWantsThem) {
   of("pieces", [](const Variable& y) { return All{y - mean(y, std::vector<int>{0, 2}, keepdims)}; }, {0, 0}, matrices, at);
   of("matrices", [](const Variable& y) { return All{y - mean(y, std::vector<int>{1, 2}, keepdims)}; }, {1, 1}, matrices, at);
   of("what a view reads too", [](const Variable& y) { return All{y + contiguous(transpose(transpose(y)))}; }, {0, 0}, table, at);
+}
+
+TEST_P(TakeFusion, GivesWhatCopiesGiveOfSumsOverPositions) {
+  using All = std::vector<Variable>;
+  const auto of = [&](const std::string& name, const Array& table, const Array& at, auto build, Takes takes = {}) {
+    compare(
+        name, table, at, noise({1}, table.dtype()), [&](const Variable& t, const Variable& p, const Variable&) { return build(t, p); }, takes, is_cpu());
+  };
+  const auto bags = [](const Variable& t, const Variable& p) { return All{mean(take(t, p, 0), p.rank() - 1)}; };
+  for (const DType dtype : {float32, float64, float16, bfloat16}) {
+    for (const int length : {64, 256, 33, 100}) {
+      if (!testing::is_thorough() && (dtype == float32) != (length == 64 || length == 33)) continue;
+      of(std::string(damo::name(dtype)) + " of " + std::to_string(length), noise({50, length}, dtype), ids({37, 6}, 50), bags);
+    }
+  }
+  of("whole numbers", noise({50, 64}, int32), ids({37, 6}, 50), [](const Variable& t, const Variable& p) { return All{sum(take(t, p, 0), 1), max(take(t, p, 0), 1)}; });
+  of("one bag", noise({50, 64}), ids({37}, 50), bags);
+  of("a long bag", noise({50, 64}), ids({2, 9000}, 50), bags);
+  of("bags of one", noise({50, 64}), ids({9, 1}, 50), bags, {1, 1});
+  of("empty bags", noise({50, 64}), ids({9, 0}, 50), [](const Variable& t, const Variable& p) { return All{sum(take(t, p, 0), 1)}; });
+  of("no bags", noise({50, 64}), ids({0, 5}, 50), bags);
+  of("turned positions", noise({50, 64}), transpose(ids({6, 37}, 50)), bags);
+  of("bags along the first axis", noise({50, 64}), ids({6, 37}, 50), [](const Variable& t, const Variable& p) { return All{sum(take(t, p, 0), 0)}; });
+  of("within", noise({3, 50, 64}), ids({7, 5}, 50), [](const Variable& t, const Variable& p) { return All{sum(take(t, p, 1), 2)}; });
+  of("an axis of the slices too", noise({50, 4, 64}), ids({7, 5}, 50), [](const Variable& t, const Variable& p) { return All{sum(take(t, p, 0) * 2, {1, 2})}; });
+  of("an axis of the slices alone", noise({50, 4, 64}), ids({7, 5}, 50), [](const Variable& t, const Variable& p) { return All{sum(take(t, p, 0), 2)}; });
+  of("all but the last", noise({3, 50, 64}), ids({7, 5}, 50), [](const Variable& t, const Variable& p) { return All{sum(take(t, p, 1), {0, 1, 2})}; });
+  of("what is gone through again", noise({50, 64}), ids({37, 6}, 50), [](const Variable& t, const Variable& p) { const Variable y = take(t, p, 0); return All{y - mean(y, 1, keepdims), softmax(y, 1)}; });
+  of("a table that lies otherwise", transpose(noise({64, 50})), ids({37, 6}, 50), bags);
+  of("backwards", noise({50, 64}).slice({{.step = -1}}), ids({37, 6}, 50), bags);
+  of("two kernels", noise({50, 64}), ids({37, 6}, 50), [](const Variable& t, const Variable& p) { const Variable y = take(t, p, 0); return All{sum(y, 1), sum(y, 0)}; }, {0, 0});
+  const Variable table = input({float32, {50, 64}}), at = input({int32, {9, 5}}), weight = input({float32, {9, 5, 1}}), inputs[] = {table, at, weight}, outputs[] = {sum(take(table, at, 0) * weight, 1)};
+  const Function fused = function(inputs, outputs, {.device = device()}), apart = function(inputs, outputs, {.disable = {"fuse_takes"}, .device = device()});
+  EXPECT_EQ(takes_of(fused), 1);
+  const Array t = noise({50, 64}), p = ids({9, 5}, 50), w = noise({9, 5, 1});
+  expect_equal(fused(t, p, w)[0], apart(t, p, w)[0], is_cpu());
+}
+
+TEST_P(TakeFusion, StillFindsPositionsOfSumsBeyondTheAxis) {
+  const Variable table = input({float32, {9, 64}}), at = input({int32, {2, 2}}), inputs[] = {table, at}, outputs[] = {sum(take(table, at, 0), 1)};
+  const Function f = function(inputs, outputs, {.device = device()});
+  EXPECT_EQ(takes_of(f), 1);
+  const Array numbers = Array::ones({9, 64}, float32, device());
+  EXPECT_EQ(f(numbers, Array::from(std::vector<int>{3, -9, 8, 0}, {2, 2}, device()))[0].to_vector<float>(), std::vector<float>(128, 2));
+  const auto calls = [&] {
+    f(numbers, Array::from(std::vector<int>{3, 0, 9, 1}, {2, 2}, device()));
+    device().synchronize();
+  };
+  EXPECT_THAT(testing::error_of<IndexError>(calls), HasSubstr("take: position 9 is not on axis 0, whose extent is 9"));
 }
 
 TEST_P(TakeFusion, FindsSeveralTablesInOneKernel) {

@@ -79,8 +79,32 @@ class Fuser {
     const auto uses = graph_.uses(graph_.outputs(node)[0]);
     const bool may_repeat = !is_temporary(graph_.inputs(node)[0]) && has_usual_slices(graph_, node, take);
     return !uses.empty() && std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
-      return use.node != NodeId::kNone && (may_repeat || use.node == uses[0].node) && finds(use, node, take);
+      return use.node != NodeId::kNone && ((may_repeat && !reduces_columns(use.node)) || use.node == uses[0].node) && finds(use, node, take);
     });
+  }
+
+  /// The axes that a kernel reduces, of so many of its space; 0 and 0 of what reduces nothing.
+  std::pair<std::uint32_t, int> reduction_of(NodeId node) const {
+    const Op& op = graph_.op(node);
+    std::uint32_t reduced = 0;
+    int rank = 0;
+    const auto look = [&](const FunctionGraph& graph, NodeId member, const KernelOp& kernel) {
+      if (kernel.reduced_axes()) rank = graph.type(graph.inputs(member)[0]).rank();
+    };
+    if (const auto* fused = dynamic_cast<const FusedOp*>(&op)) {
+      const FunctionGraph& inner = *fused->inner_graph();
+      for (NodeId member : inner.nodes()) look(inner, member, kernel_op(inner, member));
+      reduced = fused->reduced_axes();
+    } else if (const auto* alone = dynamic_cast<const KernelOp*>(&op)) {
+      look(graph_, node, *alone);
+      reduced = alone->reduced_axes().value_or(0);
+    }
+    return {reduced, rank};
+  }
+
+  bool reduces_columns(NodeId node) const {
+    const auto [reduced, rank] = reduction_of(node);
+    return rank > 0 && !(reduced >> (rank - 1) & 1u);
   }
 
   /// Whether the kernel that makes this use of it may find the slices itself.
@@ -94,27 +118,19 @@ class Fuser {
     const auto takes = std::count_if(inputs.begin(), inputs.end(), [&](ValueId input) { return take_of(graph_, input) != nullptr; });
     const auto arrays = std::count_if(inputs.begin(), inputs.end(), [&](ValueId input) { return !graph_.is_literal(input); });
     if (arrays + takes > limits_.inputs) return false;
-    std::uint32_t reduced = 0;
-    int rank = 0;
-    const auto look = [&](const FunctionGraph& graph, NodeId member, const KernelOp& kernel) {
-      if (kernel.scans() != KernelOp::Scans::kNo) return false;
-      if (!kernel.reduced_axes()) return true;
-      rank = graph.type(graph.inputs(member)[0]).rank();
-      return true;
-    };
+    const auto scans = [](const KernelOp& kernel) { return kernel.scans() != KernelOp::Scans::kNo; };
     if (fused) {
       const FunctionGraph& inner = *fused->inner_graph();
-      for (NodeId member : inner.nodes()) {
-        if (!look(inner, member, kernel_op(inner, member))) return false;
-      }
-      reduced = fused->reduced_axes();
-    } else {
-      if (!look(graph_, use.node, *alone)) return false;
-      reduced = alone->reduced_axes().value_or(0);
+      const std::vector<NodeId> members = inner.nodes();
+      if (std::any_of(members.begin(), members.end(), [&](NodeId member) { return scans(kernel_op(inner, member)); })) return false;
+    } else if (scans(*alone)) {
+      return false;
     }
+    const auto [reduced, rank] = reduction_of(use.node);
     if (rank == 0) return true;
     const int missing = rank - graph_.type(graph_.outputs(node)[0]).rank();
-    return missing >= 0 && reduced >> (rank - 1) & 1u && !(reduced & position_axes(graph_, node, take) << missing);
+    if (missing < 0) return false;
+    return reduces_columns(use.node) ? !fused || fused->across_axes() == 0 : !(reduced & position_axes(graph_, node, take) << missing);
   }
 
   NodeId fuse(NodeId reader, const std::vector<ValueId>& taken) {

@@ -170,8 +170,9 @@ void CpuReducingEmitter::emit_row_start(const std::string& indent, const std::st
     if (!is_scalar(access(i)) && access(i) != Access::kEveryRow) {
       for (int axis = 0; axis < axes; ++axis) sum += " + c" + number(axis) + " * a.k" + n + "[" + number(axis) + "]";
       if (!column.empty()) sum += " + " + column_place(i, column);
-      if (layout_.is_taken(i)) sum += " + " + slice_offset(i, axes);
+      if (layout_.is_taken(i) && !columns()) sum += " + " + slice_offset(i, axes);
     }
+    if (layout_.is_taken(i) && columns()) line(indent + "const i64 of" + n + " = " + slice_place(i, axes) + ";");
     line(indent + pointer_type(i) + " r" + n + " = " + sum + ";");
     if (spec_.is_output(i) || passes_.is_element(i)) continue;
     const std::string type = value_type(spec_.parameter_dtype(i));
@@ -211,6 +212,11 @@ void CpuReducingEmitter::emit_reduced_offsets(const std::string& indent, const s
       for (int axis = 0; axis < axes; ++axis) {
         const bool unit = axis == layout_.reduced_rank - 1 && !columns() && is_contiguous(i);
         sum += " + " + product("q" + number(axis), unit ? "" : "a.r" + number(i) + "[" + number(axis) + "]");
+      }
+      if (layout_.is_taken(i) && columns()) {
+        std::string position = "of" + number(i);
+        for (int axis = 0; axis < axes; ++axis) position += " + q" + number(axis) + " * a.by" + number(i) + "[" + number(axis) + "]";
+        sum += " + a.positions" + number(i) + "[" + position + "] * a.apart" + number(i);
       }
     }
     line(indent + pointer_type(i) + " e" + number(i) + " = " + sum + ";");

@@ -45,7 +45,7 @@ void CpuReducingEmitter::emit_ahead(const std::string& indent, const std::string
   if (columns()) {
     const std::string last = number(column_axes() - 1);
     for (int input : pass.inputs) {
-      if (access(input) == Access::kRow && !spec_.is_ordinals(input)) line(indent + "  prefetch_strip(e" + number(input) + " + a.r" + number(input) + "[" + last + "] + j);");
+      if (access(input) == Access::kRow && !spec_.is_ordinals(input) && !layout_.is_taken(input)) line(indent + "  prefetch_strip(e" + number(input) + " + a.r" + number(input) + "[" + last + "] + j);");
     }
     return;
   }

@@ -101,31 +101,36 @@ void CudaReducingEmitter::emit_users_kernels() {
   if (spec_.users_text) text_ += "}\n" + users_kernels_;
 }
 
-/// along3(a, p): how far place p of a row lies from its beginning in array 3.
+/// along3(a, p): how far place p of a row lies from its beginning in array 3. by3(a, p): likewise in the positions of what is taken from array 3, of columns.
 void CudaReducingEmitter::emit_offset_functions() {
   for (int i = 0; i < spec_.parameter_count(); ++i) {
-    if (!moves(i)) continue;
-    const std::string r = "a.r" + number(i);
-    line("DAMO_FUNCTION place along" + number(i) + "(const Arguments& a, place p) {");
-    if (backward_) line("  p = place(a.length) - 1 - p;");
-    std::string sum;
-    for (int axis = layout_.reduced_rank - 1; axis >= 0; --axis) {
-      const std::string n = number(axis), extent = "place(a.reduced[" + n + "])";
-      const bool unit = axis == layout_.reduced_rank - 1 && rows() && access(i) != Access::kStrided;
-      if (axis > 0) line("  const place q" + n + " = " + quotient("p", "reduced", layout_.reduced_rank, n) + ";");
-      const std::string c = axis > 0 ? "(p - q" + n + " * " + extent + ")" : "p";
-      if (is_steady(i) && axis == layout_.reduced_rank - 1) {  // it stays where it is along this axis
-        line("  p = q" + n + ";");
-        continue;
-      }
-      sum += (sum.empty() ? "" : " + ") + (unit ? c : c + " * place(" + r + "[" + n + "])");
-      if (axis > 0) {
-        line("  const place part" + n + " = " + sum + "; p = q" + n + ";");
-        sum = "part" + n;
-      }
-    }
-    line("  return " + sum + ";\n}");
+    if (moves(i)) emit_offset_function(i, "along", "r");
+    if (moves(i) && layout_.is_taken(i) && !rows()) emit_offset_function(i, "by", "by");
   }
+}
+
+/// Of an array that moves along the row, by strides of this name.
+void CudaReducingEmitter::emit_offset_function(int i, const std::string& function, const std::string& strides) {
+  const std::string r = "a." + strides + number(i);
+  line("DAMO_FUNCTION place " + function + number(i) + "(const Arguments& a, place p) {");
+  if (backward_) line("  p = place(a.length) - 1 - p;");
+  std::string sum;
+  for (int axis = layout_.reduced_rank - 1; axis >= 0; --axis) {
+    const std::string n = number(axis), extent = "place(a.reduced[" + n + "])";
+    const bool unit = axis == layout_.reduced_rank - 1 && rows() && access(i) != Access::kStrided;
+    if (axis > 0) line("  const place q" + n + " = " + quotient("p", "reduced", layout_.reduced_rank, n) + ";");
+    const std::string c = axis > 0 ? "(p - q" + n + " * " + extent + ")" : "p";
+    if (is_steady(i) && axis == layout_.reduced_rank - 1) {  // it stays where it is along this axis
+      line("  p = q" + n + ";");
+      continue;
+    }
+    sum += (sum.empty() ? "" : " + ") + (unit ? c : c + " * place(" + r + "[" + n + "])");
+    if (axis > 0) {
+      line("  const place part" + n + " = " + sum + "; p = q" + n + ";");
+      sum = "part" + n;
+    }
+  }
+  line("  return " + sum + ";\n}");
 }
 
 void CudaReducingEmitter::begin(const std::string& name) {
@@ -178,7 +183,7 @@ std::string CudaReducingEmitter::row_start(int i) const {
   std::string sum = "a.p" + n;
   if (!is_scalar(access(i)) && access(i) != Access::kEveryRow) {
     for (int axis = 0; axis < layout_.rank; ++axis) sum += " + c" + number(axis) + " * place(a.k" + n + "[" + number(axis) + "])";
-    if (layout_.is_taken(i)) sum += " + " + slice_offset(i, layout_.rank, "place");
+    if (layout_.is_taken(i) && rows()) sum += " + " + slice_offset(i, layout_.rank, "place");
   }
   return "  " + pointer_type(i) + "r" + n + " = " + sum + ";\n";
 }
@@ -190,6 +195,7 @@ void CudaReducingEmitter::emit_row_start() {
     if (is_scalar(access(i)) && !spec_.is_output(i)) continue;
     const std::string n = number(i);
     text_ += row_start(i);
+    if (layout_.is_taken(i) && !rows()) line("  const place of" + n + " = " + slice_place(i, layout_.rank, "place") + ";");
     if (spec_.is_output(i) || passes_.is_element(i)) continue;
     if (several()) line("  " + loaded(i) + " v" + n + "[" + number(layout_.vector) + "];\n" + unrolled("  ", "v" + n + "[k] = " + loaded(i) + "(r" + n + "[" + (across(i).empty() ? "0" : across(i).substr(3)) + "]);"));
     else line("  const " + loaded(i) + " v" + n + " = " + loaded(i) + "(r" + n + "[0]);");

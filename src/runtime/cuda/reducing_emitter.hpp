@@ -65,6 +65,7 @@ class CudaReducingEmitter {
   int leader() const;
   void emit_shift(const std::vector<int>& parameters);
   void emit_offset_functions();
+  void emit_offset_function(int i, const std::string& function, const std::string& strides);
   bool is_looked_up_once(int i) const;
   void emit_load(int parameter);
   void emit_bases(const std::vector<int>& parameters, const std::string& at);
@@ -233,6 +234,7 @@ class CudaReducingEmitter {
   bool is_unit(int parameter) const { return is_in_run(parameter) || (lies_along_row(layout_, parameter) && (access(parameter) == Access::kRow || access(parameter) == Access::kEveryRow)); }
   std::string address(int parameter, bool k) const;
   std::string neighbour(int input) const;
+  std::string element_offset(int parameter, const std::string& at) const;
   std::string read_vector(int parameter) const;
   std::string inside(const std::string& from, const std::string& to) const;
   std::string across(int parameter) const;

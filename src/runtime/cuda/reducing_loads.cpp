@@ -60,13 +60,19 @@ std::string CudaReducingEmitter::address(int i, bool k) const {
   const std::string n = number(i), further = k ? " + k" : "";
   if (is_unit(i)) return "b" + n + (backward_ ? " + -u * " : " + u * ") + number(step()) + (k && backward_ ? " + -k" : further);
   if (!moves(i)) return "r" + n + (k ? across(i) : "");
-  if (!rows()) return "r" + n + " + along" + n + "(a, at)" + (k ? across(i) : "");
+  if (!rows()) return "r" + n + " + " + element_offset(i, "at") + (k ? across(i) : "");
   return "r" + n + " + along" + n + "(a, at" + further + ")";
 }
 
 /// The k-th of a vector's elements, read alone.
 std::string CudaReducingEmitter::neighbour(int i) const {
   return counts_in_vectors(i) ? "(" + address(i, false) + ").among<" + number(layout_.vector) + ">(k)" : "*(" + address(i, true) + ")";
+}
+
+/// Of columns: how far the element at a place of the thread's first one lies from where the column begins; of an array that is taken in the slice of its own position.
+std::string CudaReducingEmitter::element_offset(int i, const std::string& at) const {
+  const std::string n = number(i), along = "along" + n + "(a, " + at + ")";
+  return layout_.is_taken(i) ? "(" + along + " + a.positions" + n + "[of" + n + " + by" + n + "(a, " + at + ")] * a.apart" + n + ")" : along;
 }
 
 /// b0, b1, ...: where the thread's first vector, at `at`, lies in these arrays.

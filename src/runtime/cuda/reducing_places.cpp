@@ -67,7 +67,9 @@ void CudaReducingEmitter::emit_sought_load(int value) {
   declare("bool", "has" + n, at + " >= 0 && i64(" + at + ") < a.length");
   for (int i : made_of_element(value)) {
     if (i >= spec_.input_count() || !is_read(i)) continue;
-    const std::string place = "r" + number(i) + (moves(i) ? " + along" + number(i) + "(a, " + at + ")" : "") + across(i);
+    const std::string place = "r" + number(i) + (!moves(i) ? "" : rows() ? " + along" + number(i) + "(a, " + at + ")"
+                                                                         : " + " + element_offset(i, at)) +
+                              across(i);
     declare(loaded(i), "e" + n + "_" + number(i), has + " ? " + loaded(i) + "(*(" + place + ")) : " + loaded(i) + "(0)");
   }
 }

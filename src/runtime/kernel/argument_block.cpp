@@ -103,7 +103,7 @@ std::string reducing_fields(const KernelSpec& spec, const Layout& layout) {
   for (int i = 0; i < spec.parameter_count(); ++i) {
     const Access access = layout.access[static_cast<std::size_t>(i)];
     if (!is_scalar(access)) text += array_field("i64", "k" + std::to_string(i), layout.rank);
-    if (layout.is_taken(i)) text += array_field("i64", "of" + std::to_string(i), layout.rank);
+    if (layout.is_taken(i)) text += array_field("i64", "of" + std::to_string(i), layout.rank) + (layout.form == Form::kColumns ? array_field("i64", "by" + std::to_string(i), layout.reduced_rank) : "");
     if (moves_along(access)) text += array_field("i64", "r" + std::to_string(i), layout.reduced_rank);
   }
   return text;
@@ -202,6 +202,8 @@ ArgumentBlock::ArgumentBlock(const KernelSpec& spec, const Layout& layout, const
   const auto put_positions = [&](int i) {
     if (!layout.is_taken(i)) return;
     for (std::int64_t stride : taken[static_cast<std::size_t>(i)]->kept) writer.index(stride);
+    if (layout.form != Form::kColumns) return;
+    for (std::int64_t stride : taken[static_cast<std::size_t>(i)]->reduced) writer.index(stride);
   };
   numbers_at_ = writer.bytes.size();
   for (const Scalar& number : spec.numbers) writer.number(number);

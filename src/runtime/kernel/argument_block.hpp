@@ -3,7 +3,9 @@
 //   of flat tiles runs of positions, with magic numbers in any width; strides of the arrays that are neither dense nor scalar; last the flags `fast`: 1 if every array meets the
 //   alignment that vector accesses need, and then 2 if the arrays are too large for the caches (Dialect::streams).
 // Of each array that is taken, before the numbers: the pointer to its positions (positions0) and how far slices lie apart (apart0), in elements; and behind its strides, or those along the kept axes,
-//   its positions' (of0).
+//   its positions' (of0); of columns also those along the reduced axes (by0).
+// Of each array that is framed, before the numbers: the value around it (frame0), as that of an array that is passed by value; and behind its strides, along each axis, places before it (before0) and its own (inside0), of axes
+//   without a frame 0.
 // Of a spec with turns (SerialLoop), before n: their number, and of each array that moves with them its stride (t0) and, if it is written, the first turn that
 //   is stored (b0), in 64 bits.
 // Of a kernel that reduces: behind the pointers that of the scratch memory; n, length, chunk, chunks, tile in 64 bits (n: rows);

@@ -127,10 +127,12 @@ Geometry::Geometry(const Shape& space, std::span<const ArrayLayout> arrays, std:
   for (const ArrayLayout& array : arrays) full.push_back(broadcast_strides(space, array));
   std::vector<int> axes[2];
   for (int axis = 0; axis < space.rank(); ++axis) axes[reduced_axes >> axis & 1u].push_back(axis);
-  const auto leads = std::find_if(full.begin(), full.end(), [&](const Strides& s) {
-    return std::any_of(axes[1].begin(), axes[1].end(), [&](int axis) { return s[axis] != 0; });
-  });
-  if (!in_order && leads != full.end()) {
+  const auto moves = [&](const Strides& s) { return std::any_of(axes[1].begin(), axes[1].end(), [&](int axis) { return s[axis] != 0; }); };
+  const auto is_taken_along = [&](const ArrayLayout& array) { return array.taken && moves(broadcast_strides(space, {&array.taken->shape, &array.taken->strides})); };
+  std::size_t lead = 0;
+  while (lead < full.size() && !moves(full[lead]) && !is_taken_along(arrays[lead])) ++lead;
+  // A copy of what is taken would lie in the space's order.
+  if (const auto leads = full.begin() + static_cast<std::ptrdiff_t>(lead); !in_order && leads != full.end() && !is_taken_along(arrays[lead])) {
     std::stable_sort(axes[1].begin(), axes[1].end(), [&](int a, int b) { return std::abs((*leads)[a]) > std::abs((*leads)[b]); });
   }
   const auto tells_apart = [&](const auto& strides, int axis) { return std::any_of(across.begin(), across.end(), [&](int array) { return strides[static_cast<std::size_t>(array)][axis] != 0; }); };
@@ -220,6 +222,11 @@ bool is_zero(const Strides& strides) {
   return std::all_of(strides.begin(), strides.end(), [](std::int64_t s) { return s == 0; });
 }
 
+/// Whether positions along reduced axes say which slice of an array that is taken an element lies in.
+bool moves_at_positions(const Geometry& geometry, std::size_t array) {
+  return std::any_of(geometry.taken.begin(), geometry.taken.end(), [&](const TakenAxes& taken) { return static_cast<std::size_t>(taken.array) == array && !is_zero(taken.reduced); });
+}
+
 std::int64_t reach(const CollapsedAxes& axes, std::size_t array) {
   std::int64_t sum = 0;
   for (int i = 0; i < axes.extents.rank(); ++i) sum += std::abs(axes.strides[array][i]) * std::max<std::int64_t>(axes.extents[i] - 1, 0);
@@ -231,6 +238,7 @@ bool has_columns(const Geometry& geometry) {
   for (std::size_t i = 0; i < geometry.strides.size(); ++i) {
     const std::int64_t kept = std::abs(geometry.strides[i][-1]), reduced = std::abs(geometry.reduced.strides[i][-1]);
     if (reduced != 0) return kept != 0 && kept < reduced;
+    if (moves_at_positions(geometry, i)) return kept != 0;  // from slice to slice
   }
   return false;
 }
@@ -248,7 +256,7 @@ Layout classify_reducing(const Geometry& geometry) {
   for (std::size_t i = 0; i < geometry.strides.size(); ++i) {
     const Strides &kept = geometry.strides[i], &reduced = geometry.reduced.strides[i];
     layout.wide |= reach(geometry, i) + reach(geometry.reduced, i) >= kNarrowLimit;
-    if (is_zero(reduced)) layout.access.push_back(is_zero(kept) ? Access::kScalar : Access::kRepeat);
+    if (is_zero(reduced) && !moves_at_positions(geometry, i)) layout.access.push_back(is_zero(kept) ? Access::kScalar : Access::kRepeat);
     else layout.access.push_back((layout.form == Form::kRows ? reduced[-1] : kept[-1]) == 1 ? Access::kRow : Access::kStrided);
   }
   return layout;

@@ -70,9 +70,20 @@ TEST_F(FuseTakes, TakesReadersOfRows) {
   EXPECT_EQ(taken({sum(take(table({50, 6, 96}), ids({4}), 1) * 2, 2)}), 1);
 }
 
+TEST_F(FuseTakes, TakesSumsOverPositions) {
+  const Variable x = take(table(), ids(), 0), bags = take(table(), ids({9, 4}), 0);
+  EXPECT_EQ(taken({sum(x, 0)}), 1);
+  EXPECT_EQ(taken({mean(bags, 1)}), 1);
+  EXPECT_EQ(taken({max(bags * 2, 1), sum(bags, 1)}), 1);
+  EXPECT_EQ(taken({sum(take(table({50, 6, 96}), ids({4}), 0), {0, 1})}), 1);
+  EXPECT_EQ(taken({sum(take(table({50, 6, 96}), ids({4}), 0), 1)}), 1);
+  EXPECT_EQ(taken({sum(bags, 1), sum(bags, 0)}), 0);  // each of which may want a copy
+  EXPECT_EQ(stayed_, 1);
+}
+
 TEST_F(FuseTakes, LeavesWhatGoesAlongPositions) {
   const Variable x = take(table(), ids(), 0);
-  EXPECT_EQ(taken({sum(x, 0)}), 0);
+  EXPECT_EQ(taken({sum(take(table(), ids({9, 4}), 0), {1, 2})}), 0);
   EXPECT_EQ(taken({sum(x)}), 0);
   EXPECT_EQ(taken({cumsum(x, 1)}), 0);
   EXPECT_EQ(taken({take(table(), ids(), 1) * 2}), 0);

@@ -125,6 +125,59 @@ TEST(Taken, IsNotFoundWherePositionsMoveAlongARow) {
   }
 }
 
+/// Sums over bags of slices, each `apart` elements behind the one before, of (bags, positions, places).
+class Bags {
+ public:
+  Bags(Shape space, Strides strides, std::uint32_t reduced) : space_(std::move(space)), strides_(std::move(strides)), out_(space_), reduced_(reduced) {
+    spec_.name = "sum";
+    spec_.inputs = spec_.outputs = {float32};
+    spec_.steps = {{.name = "sum", .code = "x0", .inputs = {0}, .join = Join{.neutral = "0", .reduce = "a + b"}}};
+    spec_.stores = {1};
+    taken_ = {.shape = {space_[0], space_[1], 1}, .strides = {space_[1], 1, 0}, .apart = 64, .extent = 100};
+    for (int axis = 0; axis < space_.rank(); ++axis) out_[axis] = reduced >> axis & 1u ? 1 : space_[axis];
+    of_out_ = contiguous_strides(out_);
+  }
+  Geometry geometry() const {
+    const ArrayLayout arrays[] = {{&space_, &strides_, &taken_}, {&out_, &of_out_}};
+    return geometry_of(spec_, space_, arrays, reduced_);
+  }
+  Layout layout() const { return classify_reducing(geometry()); }
+  bool follows() const { return follows_positions(spec_, layout(), geometry()); }
+  bool follows(Layout layout) const { return follows_positions(spec_, layout, geometry()); }
+  const KernelSpec& spec() const { return spec_; }
+
+ private:
+  KernelSpec spec_;
+  Shape space_;
+  Strides strides_;
+  TakenLayout taken_;
+  Shape out_;
+  Strides of_out_;
+  std::uint32_t reduced_;
+};
+
+TEST(Taken, IsFoundByColumnsOfSlices) {
+  const Bags bags({9, 4, 64}, {0, 0, 1}, 0b010u);
+  EXPECT_THAT(to_string(bags.layout()), HasSubstr("r2 taken row"));
+  EXPECT_THAT(to_string(bags.layout()), HasSubstr("columns of r1"));
+  EXPECT_TRUE(bags.follows());
+  EXPECT_TRUE(Bags({9, 4, 64}, {0, 0, 1}, 0b011u).follows());
+  EXPECT_FALSE(Bags({9, 4, 64}, {0, 0, 2}, 0b010u).follows());
+  EXPECT_FALSE(Bags({9, 4, 15}, {0, 0, 1}, 0b010u).follows());
+  EXPECT_FALSE(Bags({9, 4, 64}, {0, 0, 1}, 0b110u).follows());
+  const auto with = [&](auto change) {
+    Layout layout = bags.layout();
+    change(layout);
+    return bags.follows(layout);
+  };
+  EXPECT_FALSE(with([](Layout& layout) { layout.turned = true; }));
+  EXPECT_FALSE(with([](Layout& layout) { layout.pieces = true; }));
+  EXPECT_FALSE(with([](Layout& layout) { layout.beside = 8; }));
+  EXPECT_FALSE(with([](Layout& layout) { layout.ahead = 2; }));
+  EXPECT_FALSE(with([](Layout& layout) { layout.cluster = 2; }));
+  EXPECT_THAT(argument_struct(bags.spec(), bags.layout()), HasSubstr("  i64 of0[2];\n  i64 by0[1];\n"));
+}
+
 TEST(Taken, ReachesFromTheFirstPositionToTheLast) {
   const Shape shape{33, 40};
   const Strides strides{0, 1};
