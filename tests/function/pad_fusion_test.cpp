@@ -197,6 +197,19 @@ TEST_P(PadFusion, ReadsWhatComesBackOfAStencilOnce) {
       x, [](const Variable& v) { return std::vector<Variable>{grad(sum(exp(subtensor(v, {{}, {0, 17}})) * subtensor(v, {{}, {17, 34}})), v)}; }, 0, 1e-5);  // parts side by side
 }
 
+TEST_P(PadFusion, KnowsABatchOfAnyExtent) {
+  const Variable v = input({float32, {kUnknown, 12}}), inputs[] = {v}, difference = subtensor(v, {{}, {1, {}}}) - subtensor(v, {{}, {{}, -1}}), outputs[] = {grad(sum(sqr(difference)), v)};
+  const Function f = function(inputs, outputs, {.device = device()}), apart = function(inputs, outputs, {.disable = {"pad_fills", "fuse_pads"}, .device = device()});
+  EXPECT_EQ(frames_of(f), is_cpu() ? 0 : 2);
+  for (const int rows : {5, 1, 0, 70}) {
+    const Array x = noise({rows, 12});
+    expect_near(f(x)[0], numbers(apart(x)[0]), 1e-5);
+  }
+  const Variable y = input({float32, {kUnknown, 4}}), both[] = {v, y}, written[] = {set_subtensor(zeros_like(v), {{}, {0, 4}}, y) * 2};
+  const Function g = function(both, written, {.device = device()});
+  EXPECT_THAT(testing::error_of<ShapeError>([&] { g(noise({5, 12}), noise({6, 4})); }), HasSubstr("does not fit"));
+}
+
 TEST_P(PadFusion, LeavesAVariableThatIsUpdatedUntilAllIsRead) {
   const Array first = noise({9, 12});
   const Shared state = shared("state", first.copy());

@@ -3,14 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include <damo/ops/subtensor.hpp>
 #include <damo/rewrite.hpp>
 #include "ops/elementwise_op.hpp"
 
 namespace damo {
+
+class SymbolicShapes;
 
 /// The ops of the built-in rows: rows().exp computes every exp of a graph.
 struct RowOps {
@@ -62,12 +66,14 @@ inline std::function<bool(const Op&)> is_one_of(std::vector<OpPtr> ops) {
 }
 /// Whether a dimshuffle of that pattern leaves all axes where they are; a new one may stand for one that is left out there, both have extent 1.
 bool changes_nothing(const std::vector<int>& pattern, int rank);
+/// Whether an index leaves its axis as it is.
+inline bool takes_all(const Index& index) { return !index.is_position() && !index.slice().start && !index.slice().stop && index.slice().step == 1; }
 /// A number of the dtype.
 Variable number(double value, DType dtype);
 
 /// Lists of rules, in their order within the pass `simplify`.
 std::vector<Rule> useless_rules(), view_rules(), part_rules(), folding_rules(), algebra_rules(bool reassociates), stability_rules(), sum_rules();
-/// Of the pass `pad_fills`.
-std::vector<Rule> pad_rules();
+/// Of the pass `pad_fills`. shapes: of the graph that they are applied to; null: none is known but by types.
+std::vector<Rule> pad_rules(std::shared_ptr<const SymbolicShapes> shapes = nullptr);
 
 }  // namespace damo

@@ -65,12 +65,6 @@ Pass followed_by(FusionRecord* record, Pass pass) {
   return pass;
 }
 
-/// Not destroyed: another thread may be in function() as the process ends.
-const std::vector<Rule>& rules_of_pads() {
-  static const std::vector<Rule>& rules = *new std::vector<Rule>(pad_rules());
-  return rules;
-}
-
 bool finds_frames(Device device) { return device.backend().dialect().finds_frames(); }
 
 }  // namespace
@@ -107,7 +101,7 @@ std::vector<Pass> passes_of(const Options& options, Device device, FusionRecord*
   passes.push_back({std::string(kJoinSorts), join_sorts});
   if (options.tf32) passes.push_back({std::string(kUseTf32), use_tf32});
   if (options.fuse && finds_frames(device)) {
-    passes.push_back({.name = std::string(kPadFills), .rules = rules_of_pads()});
+    passes.push_back({std::string(kPadFills), [names = with_environment(options.disable)](FunctionGraph graph) { return pad_fills(std::move(graph), names); }});
   }
   if (options.fuse) {
     passes.push_back({std::string(kFuseProducts), [device](FunctionGraph graph) { return fuse_products(std::move(graph), device); }});
@@ -136,9 +130,9 @@ void check_disabled(const Options& options) {
   for (const Pass& pass : options.passes) known.emplace_back(pass.name);
   std::string passes;
   for (const std::string_view name : known) passes += (passes.empty() ? "" : ", ") + std::string(name);
-  static const std::vector<Rule>& rules = *new std::vector<Rule>(simplification_rules(true));  // not destroyed, as above
+  static const std::vector<Rule>&rules = *new std::vector<Rule>(simplification_rules(true)), &pads = *new std::vector<Rule>(pad_rules());  // not destroyed, as above
   for (const Rule& rule : rules) known.emplace_back(rule.name);
-  for (const Rule& rule : rules_of_pads()) known.emplace_back(rule.name);
+  for (const Rule& rule : pads) known.emplace_back(rule.name);
   for (const Pass& pass : options.passes) {
     for (const Rule& rule : pass.rules) known.emplace_back(rule.name);
   }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -13,7 +14,9 @@
 #include <damo/ops/subtensor.hpp>
 #include "ops/pad_op.hpp"
 #include "ops/rewrites/folding.hpp"
+#include "ops/rewrites/fuse_pads.hpp"
 #include "ops/rewrites/match.hpp"
+#include "ops/rewrites/symbolic_shapes.hpp"
 #include "ops/subtensor_op.hpp"
 #include "runtime/array/view_layout.hpp"
 
@@ -39,18 +42,33 @@ std::optional<Scalar> number_everywhere(const Site& site, ValueId value) {
   return number ? std::optional(number->scalar()) : std::nullopt;
 }
 
-/// What is set into a fill along slices of neighbours and at positions, amid the fill's number. Extents are known, so that no check of shapes is lost.
-Variable pad_set_fill(Site& site) {
+/// Whether an axis of what is set has the extent that the fill's has, unknown as both are: of a fill in the shape of a leaf, so that nothing which says so was computed for the fill alone.
+bool has_extent_of_fill(const Site& site, const SymbolicShapes* shapes, int axis, int own) {
+  const ValueId fill = site.input(0), value = site.input(1);
+  const Pair like = pair_of(site, fill, rows().second);
+  if (!shapes || !like || site.graph().owner(like.first) != NodeId::kNone || !shapes->knows(fill) || !shapes->knows(value)) return false;
+  return shapes->of(fill)[static_cast<std::size_t>(axis)] == shapes->of(value)[static_cast<std::size_t>(own)];
+}
+
+/// What is set into a fill along slices of neighbours and at positions, amid the fill's number. Extents are known, or of axes that are taken whole are the same, so that no check of shapes is lost.
+Variable pad_set_fill(Site& site, const SymbolicShapes* shapes) {
   const auto& op = static_cast<const WriteSubtensorOp&>(site.op());
   const TensorType &whole = site.type(site.output()), &value = site.type(site.input(1));
   const std::optional<Scalar> number = op.write() == WindowWrite::kSet ? number_everywhere(site, site.input(0)) : std::nullopt;
-  if (!number || number->dtype() != whole.dtype || value.dtype != whole.dtype || !whole.dims.is_known() || !value.dims.is_known() || value.rank() == 0) return {};
+  if (!number || number->dtype() != whole.dtype || value.dtype != whole.dtype || value.rank() == 0) return {};
   std::vector<PadWidth> widths;
   Shape part;
   std::vector<int> positions;
   for (int axis = 0; axis < whole.rank(); ++axis) {
     const Index index = static_cast<std::size_t>(axis) < op.indices().size() ? op.indices()[static_cast<std::size_t>(axis)] : Index();
     const std::int64_t extent = whole.dims[axis];
+    if (extent == kUnknown) {
+      const int own = part.rank();
+      if (!takes_all(index) || own >= value.rank() || value.dims[own] != kUnknown || !has_extent_of_fill(site, shapes, axis, own)) return {};
+      widths.push_back({0, 0});
+      part.push_back(kUnknown);
+      continue;
+    }
     if (index.is_position()) {
       const std::int64_t at = index.position() < 0 ? index.position() + extent : index.position();
       if (at < 0 || at >= extent) return {};
@@ -63,6 +81,7 @@ Variable pad_set_fill(Site& site) {
     widths.push_back({sliced.first, extent - sliced.first - sliced.count});
     part.push_back(sliced.count);
   }
+  if (!(value.dims == part) && (!part.is_known() || !value.dims.is_known())) return {};
   Variable x = site.operand(site.input(1));
   if (!(value.dims == part)) x = broadcast_to(x, part);
   for (int axis : positions) x = expand_dims(x, axis);
@@ -164,11 +183,17 @@ Variable lift_pad(Site& site) {
 
 }  // namespace
 
-std::vector<Rule> pad_rules() {
+std::vector<Rule> pad_rules(std::shared_ptr<const SymbolicShapes> shapes) {
   return {
-      {.name = "pad_set_fill", .takes = [](const Op& op) { return dynamic_cast<const WriteSubtensorOp*>(&op) != nullptr; }, .rewrite = pad_set_fill},
+      {.name = "pad_set_fill", .takes = [](const Op& op) { return dynamic_cast<const WriteSubtensorOp*>(&op) != nullptr; }, .rewrite = [shapes](Site& site) { return pad_set_fill(site, shapes.get()); }},
       {.name = "lift_pad", .takes = [](const Op& op) { return dynamic_cast<const PadOp*>(&op) != nullptr; }, .reads = [](const Op& op) { return evaluation_on_frame(op) != nullptr; }, .rewrite = lift_pad},
   };
+}
+
+FunctionGraph pad_fills(FunctionGraph graph, std::span<const std::string> disabled) {
+  if (!graph.has_op<WriteSubtensorOp>() && !graph.has_op<PadOp>()) return graph;
+  const std::vector<Rule> rules = pad_rules(std::make_shared<const SymbolicShapes>(graph, graph.toposort()));
+  return apply_rules(std::move(graph), rules, disabled);
 }
 
 }  // namespace damo

@@ -55,8 +55,6 @@ Variable drop_contiguous(Site& site) {
   return op && op->passes_through(0) == 0 ? if_fits(site, site.input(0)) : Variable();
 }
 
-bool takes_all(const Index& index) { return !index.is_position() && !index.slice().start && !index.slice().stop && index.slice().step == 1; }
-
 /// x[:, :].
 Variable drop_whole_subtensor(Site& site) {
   const std::vector<Index>& indices = static_cast<const SubtensorOp&>(site.op()).indices();

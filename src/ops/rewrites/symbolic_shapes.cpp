@@ -4,6 +4,8 @@
 
 #include <damo/kernel_op.hpp>
 #include "ops/dimshuffle_op.hpp"
+#include "ops/rewrites/match.hpp"
+#include "ops/subtensor_op.hpp"
 
 namespace damo {
 
@@ -32,8 +34,9 @@ SymbolicShapes::SymbolicShapes(const FunctionGraph& graph, const std::vector<Nod
       for (std::int64_t axis : view->pattern()) turned.push_back(axis < 0 ? kOne : shape[static_cast<std::size_t>(axis)]);
       shapes_[static_cast<std::size_t>(graph.outputs(node)[0])] = std::move(turned);
     } else {
+      const bool is_part = dynamic_cast<const SubtensorOp*>(&graph.op(node)) != nullptr;
       for (ValueId output : graph.outputs(node)) {
-        shapes_[static_cast<std::size_t>(output)] = fresh(graph.type(output).dims);
+        shapes_[static_cast<std::size_t>(output)] = is_part ? part_of(node) : fresh(graph.type(output).dims);
         is_sure_[static_cast<std::size_t>(output)] = stays(node);
       }
     }
@@ -73,6 +76,20 @@ int SymbolicShapes::find(int symbol) const {
 std::vector<int> SymbolicShapes::fresh(const Shape& dims) {
   std::vector<int> shape;
   for (std::int64_t extent : dims) shape.push_back(symbol(extent));
+  return shape;
+}
+
+/// Axes that an index leaves as they are keep their extents.
+std::vector<int> SymbolicShapes::part_of(NodeId node) {
+  const std::vector<Index>& indices = static_cast<const SubtensorOp&>(graph_.op(node)).indices();
+  const std::vector<int>& from = shapes_[static_cast<std::size_t>(graph_.inputs(node)[0])];
+  std::vector<int> shape = fresh(graph_.type(graph_.outputs(node)[0]).dims);
+  std::size_t own = 0;
+  for (std::size_t axis = 0; axis < from.size(); ++axis) {
+    if (axis < indices.size() && indices[axis].is_position()) continue;
+    if (axis >= indices.size() || takes_all(indices[axis])) shape[own] = from[axis];
+    ++own;
+  }
   return shape;
 }
 

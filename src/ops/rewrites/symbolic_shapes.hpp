@@ -23,6 +23,8 @@ class SymbolicShapes {
   SymbolicShapes(const FunctionGraph& graph, const std::vector<NodeId>& nodes, const Checks* checks = nullptr);
   /// A symbol for each axis; equal ones are equal extents. kOne: known to be 1.
   std::vector<int> of(ValueId value) const;
+  /// False for values that came later.
+  bool knows(ValueId value) const { return static_cast<std::size_t>(value) < shapes_.size(); }
   /// Whether no error of shapes is lost with the value: it stays, or is made by ops that need no check beyond those of nodes that stay. False
   /// for values that came later.
   bool is_sure(ValueId value) const { return static_cast<std::size_t>(value) < is_sure_.size() && is_sure_[static_cast<std::size_t>(value)]; }
@@ -31,6 +33,7 @@ class SymbolicShapes {
   int symbol(std::int64_t extent);
   int find(int symbol) const;
   void elementwise(NodeId node);
+  std::vector<int> part_of(NodeId node);
   bool stays(NodeId node) const { return !checks_ || checks_->stays(node); }
   std::vector<int> fresh(const Shape& dims);
 

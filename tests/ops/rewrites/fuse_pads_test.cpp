@@ -28,7 +28,7 @@ class FusePads : public ::testing::Test {
   /// How many inputs of kernels are framed; pads that stay are in stayed_, what is set into a tensor in written_.
   int framed(const std::vector<Variable>& outputs, FusionLimits limits = {}) {
     const Variable inputs[] = {x_, y_, value_};
-    graph_ = apply_rules(FunctionGraph(inputs, outputs, true), pad_rules());
+    graph_ = pad_fills(FunctionGraph(inputs, outputs, true), {});
     graph_ = fuse_pads(fuse_elementwise(merge_duplicates(std::move(graph_)), limits), limits);
     graph_.verify();
     return count(graph_);
@@ -85,10 +85,23 @@ TEST_F(FusePads, SeesWhatIsSetIntoAFill) {
   EXPECT_EQ(written_, 1);
   framed({set_subtensor(zeros_like(x_), {{}, {1, 9, 3}}, subtensor(y_, {{}, {0, 3}}))});
   EXPECT_EQ(written_, 1);
-  const Variable unknown = input({float32, {kUnknown, 9}});
-  const Variable inputs[] = {unknown}, outputs[] = {set_subtensor(zeros_like(unknown), {{1, {}}}, subtensor(unknown, {{1, {}}}))};
-  count(apply_rules(FunctionGraph(inputs, outputs), pad_rules()));
-  EXPECT_EQ(written_, 1) << "whose extents a call may refuse";
+}
+
+TEST_F(FusePads, SeesUnknownExtentsThatAreTheSame) {
+  const Variable x = input({float32, {kUnknown, 9}}), y = input({float32, {kUnknown, 5}}), z = input({float32, {kUnknown, 9}});
+  const auto written = [&](const Variable& output) {
+    const Variable inputs[] = {x, y, z}, outputs[] = {output};
+    count(pad_fills(FunctionGraph(inputs, outputs, true), {}));
+    return written_;
+  };
+  const std::vector<Index> part{{}, {2, 7}};
+  const Variable of_x = subtensor(x, part);
+  EXPECT_EQ(written(set_subtensor(zeros_like(x), part, exp(of_x))), 0);
+  EXPECT_EQ(written(set_subtensor(zeros_like(x), part, of_x * y)), 0);  // which its operands' op says
+  EXPECT_EQ(written(set_subtensor(zeros_like(x), part, y)), 1);
+  EXPECT_EQ(written(set_subtensor(zeros_like(z), part, exp(of_x))), 1);
+  EXPECT_EQ(written(set_subtensor(zeros_like(x + z), part, exp(of_x))), 1);  // nothing else says that x and z are alike
+  EXPECT_EQ(written(set_subtensor(zeros_like(x), {{1, {}}}, subtensor(x, {{1, {}}}))), 1);
 }
 
 TEST_F(FusePads, LiftsWhatKeepsTheNumber) {
