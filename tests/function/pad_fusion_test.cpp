@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <utility>
@@ -83,15 +84,19 @@ class PadFusion : public testing::NoiseOnEachDevice {
 TEST_P(PadFusion, HasEachElementWhereItBelongs) {
   const std::vector<std::pair<Shape, std::vector<PadWidth>>> shapes{
       {{7}, {{2, 3}}}, {{64}, {{8, 4}}}, {{1}, {{0, 5}}}, {{5, 9}, {{1, 1}, {1, 1}}}, {{5, 16}, {{2, 0}, {0, 0}}}, {{3, 16}, {{0, 0}, {8, 16}}}, {{4, 5, 6}, {{0, 0}, {1, 2}, {3, 0}}}, {{4, 5, 6}, {{1, 0}, {0, 0}, {0, 2}}}, {{2, 1, 3, 1}, {{0, 1}, {2, 2}, {0, 0}, {1, 1}}}, {{0, 3}, {{2, 1}, {1, 0}}}, {{0}, {{1, 0}}}, {{2, 0}, {{0, 0}, {0, 1}}}, {{3, 0}, {{0, 0}, {2, 2}}}, {{6, 4}, {{0, 0}, {0, 0}}}, {{}, {}}};
-  for (const DType dtype : {float32, float64, bfloat16, float16, int8, int64, bool_}) {
-    for (const auto& [shape, widths] : shapes) {
+  const DType dtypes[] = {float32, float64, bfloat16, float16, int8, int64, bool_};
+  for (std::size_t k = 0; k < std::size(dtypes); ++k) {
+    const DType dtype = dtypes[k];
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+      if (dtype != float32 && !testing::is_thorough() && i % 5 != k % 5) continue;
+      const auto& [shape, widths] = shapes[i];
       SCOPED_TRACE(std::string(damo::name(dtype)) + " " + to_string(shape));
       const Array x = noise(shape, dtype);
       const double value = dtype == bool_ ? 1 : 3;
       for (const bool known : {true, false}) {
         const Variable v = input(type_of(x, known)), inputs[] = {v}, at = pad(v, widths, value), outputs[] = {at, where(eq(at, at), at, at)};
         const Results got = function(inputs, outputs, {.device = device()})(x);
-        for (int i = 0; i < 2; ++i) EXPECT_EQ(numbers(got[static_cast<std::size_t>(i)]), padded(numbers(x), shape, widths, value));
+        for (const int output : {0, 1}) EXPECT_EQ(numbers(got[output]), padded(numbers(x), shape, widths, value));
       }
     }
   }
@@ -240,7 +245,7 @@ TEST_P(PadFusion, IsInExplain) {
 }
 
 TEST_P(PadFusion, GivesWhatOpsGiveOfProgramsThatNobodyChose) {
-  for (int round = 0; round < (testing::is_thorough() ? 60 : 12); ++round) {
+  for (int round = 0; round < (testing::is_thorough() ? 60 : 6); ++round) {
     SCOPED_TRACE(round);
     Shape shape;
     const int rank = pick(1, 4);
