@@ -69,13 +69,13 @@ class PadFuser {
     return alone && !alone->reduced_axes() && alone->scans() == KernelOp::Scans::kNo && graph_.outputs(use.node).size() == 1;
   }
 
-  /// Whether a launch has room for what frames take, and no input would want tiles.
+  /// Whether a launch has room for what frames take, of which each has places along two lists of axes beside the array's strides, and no input would want tiles.
   bool reads_few(NodeId reader) const {
     const auto inputs = graph_.inputs(reader);
     const auto arrays = std::count_if(inputs.begin(), inputs.end(), [&](ValueId input) { return !graph_.is_literal(input); });
     const auto* fused = dynamic_cast<const FusedOp*>(&graph_.op(reader));
     const std::size_t takes = fused ? fused->takes().size() : 0;
-    return static_cast<std::size_t>(arrays) + takes + pads_.at(reader).size() <= static_cast<std::size_t>(limits_.inputs) && std::none_of(inputs.begin(), inputs.end(), [&](ValueId input) { return is_turned(input); });
+    return static_cast<std::size_t>(arrays) + takes + 2 * pads_.at(reader).size() <= static_cast<std::size_t>(limits_.inputs) && std::none_of(inputs.begin(), inputs.end(), [&](ValueId input) { return is_turned(input); });
   }
 
   NodeId fuse(NodeId reader, const std::vector<ValueId>& pads) {

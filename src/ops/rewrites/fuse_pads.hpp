@@ -5,6 +5,7 @@
 // Condition, of a pad:
 //   - its value is a number;
 //   - it is read by one kernel, which is elementwise, not for its shape: each of several would read it anew;
+//   - a frame counts as two more inputs of the reader (FusionLimits::inputs): the gradient of a stencil of 13 points is one kernel, of more it reads pads that stay;
 //   - neither what it pads nor what else the reader reads was turned by a view: no kernel that reads amid a frame has tiles, so it would read these across memory.
 // A pad that stays is one kernel too (PadOp). Values are those of the ops. For targets whose kernels find frames. Behind fuse_elementwise and fuse_takes, before join_sinks; linear in the graph.
 // Tests: tests/ops/rewrites/fuse_pads_test.cpp, tests/function/pad_fusion_test.cpp.

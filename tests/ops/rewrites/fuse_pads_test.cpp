@@ -69,7 +69,8 @@ TEST_F(FusePads, LeavesWhatIsNoKernelsOrSeveral) {
   EXPECT_EQ(framed({exp(amid(x_, value_))}), 0);
   EXPECT_EQ(framed({exp(amid(transpose(reshape(x_, {9, 6})), 1))}), 0);
   EXPECT_EQ(framed({exp(amid(x_)) + transpose(reshape(pad(reshape(y_, {54}), {{0, 54}}), {12, 9}))}), 0);
-  EXPECT_EQ(framed({exp(amid(x_)) + amid(y_)}, {.inputs = 3}), 0);
+  EXPECT_EQ(framed({exp(amid(x_)) + amid(y_)}, {.inputs = 5}), 0);
+  EXPECT_EQ(framed({exp(amid(x_)) + amid(y_)}, {.inputs = 6}), 2);
 }
 
 TEST_F(FusePads, SeesWhatIsSetIntoAFill) {
