@@ -101,7 +101,8 @@ class Op : public std::enable_shared_from_this<Op> {
   /// Called once for each Function and thread that uses it. Kernels asked for here are compiled together. Default: GraphError.
   virtual Thunk make_thunk(const Apply& node, ThunkContext& context) const;
 
-  /// Whether the thunk may end the call by an error because of what the elements of its inputs are, as a check of positions or a factorisation does. A node that gives a shared
+  /// Whether the thunk may end the call by an error because of what the elements of its inputs are, as a check of positions or a factorisation does, or give its outputs
+  /// sizes that what reads them refuses. A node that gives a shared
   /// variable its new value then waits for it or, where it cannot, writes that apart from the old one: a call that is refused leaves all values as they were.
   virtual bool may_refuse() const { return false; }
 

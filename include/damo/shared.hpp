@@ -19,7 +19,8 @@
 // that update one variable, and set(), run one after the other: each sees the one before. A call that only reads never
 // waits but for the moment in which values are written in place. If a call fails, variables keep the values they had;
 // one that was being written in place has none then, and using it is a DeviceError until set() gives it one. A call
-// whose data an op refuses (Op::may_refuse) is none of these: it has written nothing in place.
+// whose data an op refuses (Op::may_refuse), or in which shapes that follow from data do not fit, is none of these: it
+// has written nothing in place.
 // See tests/function/shared_test.cpp and examples/13_shared_variables.cpp.
 #pragma once
 #include <string>

@@ -360,6 +360,32 @@ TEST_P(SharedOnEachDevice, ACallWhoseDataAreRefusedHasWrittenNothingInPlace) {
   EXPECT_THAT(values(w), ElementsAre(4, 8));
 }
 
+TEST_P(SharedOnEachDevice, ShapesThatDataShowAndThatDoNotFitLoseNoValue) {
+  const Variable x = vector("x"), y = vector("y");
+  const auto positive = [](const Variable& v) { return subtensor(v, gt(v, 0.0)); };
+  const auto ended = [&] { return Variable(scan({.sequences = {x}}, [](const Variable& row) { return ScanStep({row}, row > 1.0); })); };
+  const std::vector<std::pair<std::string, Variable>> refused = {
+      {"a mask", sum(positive(x) + y)},
+      {"a mask in a step", sum(Variable(map({expand_dims(x, 0)}, [&](const Variable& row) { return sum(positive(row) + y); })))},
+      {"a branch", ifelse(sum(x) > 0.0, sum(subtensor(x, {Slice{0, 2}}) + y), sum(x))},
+      {"a loop that ends by its data", sum(ended() + y)},
+      {"an op that says its size alone", sum(damo::testing::make_positives()(x) + y)},
+  };
+  for (const auto& [name, value] : refused) {
+    SCOPED_TRACE(name);
+    const Shared steps = shared("steps", array({0})), w = shared("w", array({1, 2}));
+    const Function f = function({x, y}, {value}, with({{steps, steps + 1.0}, {w, w + value}}));
+    f(array({1, 2, -1}), array({1, 1}));
+    EXPECT_THAT(values(w), ElementsAre(6, 7));
+    EXPECT_THAT(error_of([&] { f(array({1, 2, -1}), array({1, 1, 1})); }), HasSubstr("cannot broadcast"));
+    EXPECT_THAT(values(steps), ElementsAre(1));
+    EXPECT_THAT(values(w), ElementsAre(6, 7));
+    f(array({1, 2, -1}), array({1, 1}));
+    EXPECT_THAT(values(steps), ElementsAre(2));
+    EXPECT_THAT(values(w), ElementsAre(11, 12));
+  }
+}
+
 TEST_P(SharedOnEachDevice, ANewValueFromWhichRefusedDataFollowIsKeptApart) {
   const Shared limit = shared("limit", Array::scalar(1.0f));
   const Variable x = scalar("x"), next = limit + x;

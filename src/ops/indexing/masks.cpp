@@ -38,6 +38,7 @@ class TruePositionsOp final : public Op {
  public:
   explicit TruePositionsOp(std::string user) : user_(std::move(user)) {}
   std::string name() const override { return "true_positions"; }
+  bool may_refuse() const override { return true; }  // by how many there are, which may not fit beside what reads them
   /// Of x only the shape is read.
   bool takes_float8() const override { return true; }
   Props props() const override { return {{"for", user_}}; }

@@ -17,6 +17,8 @@ class IfElseOp final : public InnerGraphOp {
   static std::shared_ptr<const IfElseOp> of(std::vector<TensorType> types, std::span<const Variable> then, std::span<const Variable> otherwise);
 
   std::string name() const override { return "ifelse"; }
+  /// Shapes within a branch are looked at when it is taken.
+  bool may_refuse() const override { return graphs_[0].node_count() + graphs_[1].node_count() > 0; }
   Props props() const override;
   Apply make_node(Inputs inputs) const override;
   Shapes infer_shape(const Apply& node, std::span<const Shape> inputs) const override;

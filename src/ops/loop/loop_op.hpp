@@ -23,8 +23,8 @@ class LoopOp final : public InnerGraphOp {
 
   std::string name() const override { return name_; }
   Props props() const override;
-  /// Besides: a number of steps that is data, and a condition that must come true.
-  bool may_refuse() const override { return plan_.has_count_input || plan_.must_end || InnerGraphOp::may_refuse(); }
+  /// Besides: a number of steps that is data, a condition that must come true, and one that says how many rows there are.
+  bool may_refuse() const override { return plan_.has_count_input || plan_.has_until || InnerGraphOp::may_refuse(); }
   Apply make_node(Inputs inputs) const override;
   Shapes infer_shape(const Apply& node, std::span<const Shape> inputs) const override;
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override;

@@ -52,7 +52,7 @@ CallPlan plan_of(const Program& program, const std::vector<Cell>& cells, const B
     if (result.is_copied && is_bound(result.cell)) plan.results += bytes_of(cells[at(result.cell)]);
   }
   for (const ProgramUpdate& update : program.updates()) {
-    if (is_bound(update.cell) && !(update.copied.empty() && (update.apart.empty() || program.is_guarded()))) plan.updates += bytes_of(cells[at(update.cell)]);
+    if (is_bound(update.cell) && !(update.copied.empty() && plan.is_complete && (update.apart.empty() || program.is_guarded()))) plan.updates += bytes_of(cells[at(update.cell)]);
   }
   return plan;
 }

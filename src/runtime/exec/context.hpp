@@ -168,6 +168,7 @@ class Context {
   BindingTable bindings_;
   std::vector<Stage> stages_;
   std::uint64_t call_ = 0;
+  bool binds_later_ = false;                // nodes of the call in progress wait for the layouts that another one finds, and may be refused then
   std::span<const Array> targets_;          // of the step in progress
 };
 

@@ -113,7 +113,8 @@ void Context::place_part(int number) {
 void Context::begin_update(const ProgramUpdate& update) {
   Cell &value = cell(update.cell), &old = cell(update.variable);
   bool is_taken = false;
-  if (update.apart.empty() && value.shape() == old.shape()) {
+  const bool is_kept = update.state && binds_later_;  // shapes that do not fit, or memory that is not there, would end the call
+  if (update.apart.empty() && !is_kept && value.shape() == old.shape()) {
     const auto is_view = [&](int alias) { return program_.cells()[static_cast<std::size_t>(alias)].role == CellRole::kView; };
     for (int alias : update.aliases) {  // what passed the old value on may also have made a copy, in memory of its own, of a view that lay otherwise
       const Array& passed = cell(alias).array();

@@ -55,6 +55,7 @@ Binding& Context::enter(std::size_t number, BindingTable& table, std::span<const
     apply(*binding, stages_[number], table.arena_bytes());
   }
   for (int owned : binding->owned) set_owned(owned);
+  binds_later_ = !binding->waiting.empty();
   return *binding;
 }
 
