@@ -31,7 +31,7 @@ Archive open(const std::string& path, int flags, std::string& reason) {
   if (!archive) {
     zip_error_t error;
     zip_error_init_with_code(&error, code);
-    reason = zip_error_strerror(&error);
+    reason = code == ZIP_ER_EXISTS ? "expected each member once" : zip_error_strerror(&error);
     zip_error_fini(&error);
   }
   return archive;

@@ -77,6 +77,16 @@ TEST(Npz, NamesTheMemberThatIsDamaged) {
   EXPECT_THAT(error_of<FileError>([] { npz::load("/nowhere/x.npz", Device("cpu")); }), HasSubstr("npz: /nowhere/x.npz: No such file"));
 }
 
+TEST(Npz, RefusesAMemberThatIsThereTwice) {
+  const ScratchDirectory folder;
+  const Array x = Array::ones({2}, float32, Device("cpu"));
+  npz::save(folder / "x.npz", {{"first", x}, {"other", x}});
+  std::string bytes = bytes_of(folder / "x.npz");
+  for (std::size_t at; (at = bytes.find("other.npy")) != bytes.npos;) bytes.replace(at, 5, "first");  // its own head has the name, and the directory
+  write_bytes(folder / "x.npz", bytes);
+  EXPECT_THAT(error_of<FileError>([&] { npz::load(folder / "x.npz", Device("cpu")); }), HasSubstr("x.npz: expected each member once"));
+}
+
 #else
 
 TEST(Npz, SaysThatItNeedsLibzip) {
