@@ -236,6 +236,8 @@ TEST_P(AdvancedIndexing, NamesWhatDoesNotFit) {
   EXPECT_THAT(error(places({0, 1}), places({-5, 0})), HasSubstr("subtensor: position -5 is not on axis 2, whose extent is 4"));
   EXPECT_THAT(error(places({0, 1}), places({-5, 0})), HasSubstr("advanced_indexing_test.cpp:"));
   EXPECT_THAT(error(places({0, 1}), places({0, 0, 0})), HasSubstr("subtensor: positions of shapes (2,) and (3,) do not fit together"));
+  EXPECT_THAT(error(places({0, 1}), places({0})), HasSubstr("subtensor: positions of shapes (2,) and (1,) do not fit together")) << "an extent of 1 that the call alone shows does not stretch";
+  EXPECT_THAT(error(places({0}), places({0, 1})), HasSubstr("subtensor: positions of shapes (1,) and (2,) do not fit together"));
   EXPECT_EQ(error(places({0, -2}), places({-4, 3})), "nothing thrown") << "the call after an error is right";
   const Variable m = vector("m", bool_);
   const Function g = function({x, m}, {subtensor(x, {0, m})}, {.device = device()});

@@ -42,6 +42,10 @@ std::string type_name(DType dtype) {
   return std::string(is_signed(dtype) ? "signed " : "unsigned ") + (bits == "8" ? "char" : bits == "16" ? "short" : "int");
 }
 
+[[noreturn]] void refuse_shapes(const std::string& user, const Shape& a, const Shape& b) {
+  throw ShapeError(user + ": positions of shapes " + to_string(a) + " and " + to_string(b) + " do not fit together", "they have one shape, or types that say 1 where they stretch");
+}
+
 class CheckedPositionsOp final : public Op {
  public:
   CheckedPositionsOp(std::string user, int axis, int from_end, int axes, CountsFromEnd counts) : user_(std::move(user)), axis_(axis), from_end_(from_end), axes_(axes), counts_(counts) {}
@@ -57,7 +61,7 @@ class CheckedPositionsOp final : public Op {
   }
   Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override {
     if (extent(inputs[1]) == 0 && inputs[0].size() > 0) refuse_empty_axis(user_, axis_);
-    if (inputs.size() > 2) require_common(user_, inputs[2], inputs[0]);
+    if (inputs.size() > 2 && !(inputs[2] == inputs[0])) refuse_shapes(user_, inputs[2], inputs[0]);  // what stretches was stretched when the graph was built
     return {{inputs[0]}};
   }
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
@@ -128,7 +132,7 @@ void require_common(const std::string& user, const Shape& a, const Shape& b) {
   for (int axis = 1; axis <= std::min(a.rank(), b.rank()); ++axis) {
     const std::int64_t x = a[-axis], y = b[-axis];
     if (x == y || x == 1 || y == 1 || x == kUnknown || y == kUnknown) continue;
-    throw ShapeError(user + ": positions of shapes " + to_string(a) + " and " + to_string(b) + " do not fit together", "they have one shape, or types that say 1 where they stretch");
+    refuse_shapes(user, a, b);
   }
 }
 
