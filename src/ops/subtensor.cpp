@@ -92,8 +92,8 @@ Apply WriteSubtensorOp::make_node(Inputs inputs) const {
   return {*this, {x, y}, {x.type()}};
 }
 
-Shapes WriteSubtensorOp::infer_shape(const Apply&, std::span<const Shape> inputs) const {
-  require_fits_part(name(), part_dims(name(), indices_, inputs[0]), inputs[1], inputs[1]);
+Shapes WriteSubtensorOp::infer_shape(const Apply& node, std::span<const Shape> inputs) const {
+  require_fits_part(name(), part_dims(name(), indices_, inputs[0]), inputs[1], node.input(1).dims());
   return {{inputs[0]}};
 }
 

@@ -218,6 +218,12 @@ TEST_P(ShapeOps, NameWhatDoesNotFitAtTheCall) {
   EXPECT_THAT(error(concatenate({x, y}, 1)), HasSubstr("(4, 3) does not fit to (2, 3) along axis 1"));
   EXPECT_THAT(error(set_subtensor(x, {{0, 2}}, y)), HasSubstr("y of shape (4, 3) does not fit to the part of x, whose shape is (2, 3)"));
   EXPECT_THAT(error(broadcast_to(x, {5, 3})), HasSubstr("broadcast_to: (2, 3) cannot become (5, 3)"));
+  const Variable part = expand_dims(subtensor(y, {0}), 0);  // whose type says 1
+  EXPECT_EQ(error(set_subtensor(x, {{0, 2}}, part)), "nothing thrown");
+  const auto one_row = [&](const Variable& result) { return error_of([&] { function({x, y}, {result}, {.device = device(), .allow_unused_inputs = true})(range({2, 3}), range({1, 3})); }); };
+  for (const bool adds : {false, true}) {  // its gradient could not tell that it was stretched
+    EXPECT_THAT(one_row(adds ? inc_subtensor(x, {{0, 2}}, y) : set_subtensor(x, {{0, 2}}, y)), HasSubstr("y of shape (1, 3) does not fit to the part of x, whose shape is (2, 3)"));
+  }
 }
 DAMO_ON_EACH_DEVICE(ShapeOps);
 
