@@ -20,7 +20,7 @@ struct ChooseOf {
     if (is_floating(which.dtype())) throw TypeError("choose: `which` is " + std::string(name(which.dtype())) + ", which numbers nothing", "cast(which, int64)");
     std::vector<std::int64_t> numbers(choices.size());
     for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<std::int64_t>(i);
-    const Value taken = take(World::numbers(numbers, which), World::converted(which, int64), 0);  // checks them, and counts from the end
+    const Value taken = take(World::numbers(numbers, which), which.dtype() == bool_ ? World::converted(which, int64) : which, 0);  // checks them, and counts from the end
     // The dtype of all at once: two after two, uint8, int8 and float16 would be float32.
     std::vector<Promotable> dtypes;
     for (const Value& choice : choices) dtypes.push_back({choice.dtype()});

@@ -261,6 +261,17 @@ TEST_P(Indexing, ReportsPositionsThatAreNotOnTheAxis) {
   EXPECT_THAT(error_of([&] { f(Array::empty({2, 0}, float32, device()), Array::from(std::vector<std::int64_t>{0}, {1}, device())); }), HasSubstr("there is nothing to take from axis 1, which has no elements"));
 }
 
+TEST_P(Indexing, UnsignedPositionsDoNotCountFromTheEnd) {
+  const Variable x = vector("x"), p = vector("p", uint64);
+  const Array three = range({3}), last = Array::from(std::vector<std::uint64_t>{~std::uint64_t{0}}, {1}, device()), second = Array::from(std::vector<std::uint64_t>{1}, {1}, device());
+  for (const Variable& result : {take(x, p), subtensor(x, {p}), put(x, p, 5.0), take_along_axis(x, p, 0), choose(p, {subtensor(x, {{0, 1}}), subtensor(x, {{1, 2}})})}) {
+    const Function f = function({x, p}, {result}, options());
+    EXPECT_THAT(error_of([&] { Array(f(three, last)).to_doubles(); device().synchronize(); }), HasSubstr("position 9223372036854775807 is not on axis 0"));
+    EXPECT_EQ(error_of([&] { Array(f(three, second)).to_doubles(); }), "nothing thrown");
+  }
+  EXPECT_THAT(error_of([&] { take(three, last).to_doubles(); device().synchronize(); }), HasSubstr("is not on axis 0"));
+}
+
 TEST_P(Indexing, ReportsThemThoughTheFunctionIsGone) {
   Array result;
   const auto run = [&] {

@@ -112,7 +112,7 @@ Array checked_positions(const char* user, const Array& positions, int axis, std:
   const DType dtype = positions.dtype();
   const auto found = kernel(positions, IndexKernel::kCheck, dtype, dtype, [&] {
     return ElementwiseKernel("const " + c_type(dtype) + "* p, long long least, long long extent, long long otherwise, unsigned long long found_at, long long* z",
-                             text("const long long at = (long long)p[i]; const bool is_there = at >= least && at < extent;"
+                             text("const long long at = p[i] > 0 && (long long)p[i] < 0 ? 0x7fffffffffffffff : (long long)p[i]; const bool is_there = at >= least && at < extent;"
                                   "if (!is_there) {"
                                   "  volatile long long* found = (volatile long long*)found_at;"
                                   "  found[1] = at; found[2] = extent; found[0] = 1;"

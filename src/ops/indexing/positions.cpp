@@ -24,7 +24,8 @@ template <class Position>
 __global__ void check_positions(const Position* positions, long long count, long long least, long long extent, const long long* before, long long* checked, volatile long long* found) {
   const long long step = (long long)gridDim.x * blockDim.x;
   for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
-    const long long at = (long long)positions[i];
+    const Position position = positions[i];
+    const long long at = position > 0 && (long long)position < 0 ? 0x7fffffffffffffff : (long long)position;  // beyond 2^63 counts from no end
     const bool is_there = at >= least && at < extent;
     if (!is_there) {
       found[1] = at;
