@@ -11,7 +11,7 @@ namespace damo {
 
 class TakeApartOp final : public Op {
  public:
-  /// Axis a of the result: part of that axis of x, or an axis of extent 1 where that is -1. Parts of one axis follow one another, the outermost first; the extents of an axis' parts
+  /// Axis a of the result: part of that axis of x, or an axis of extent 1 where that is -1. Parts of one axis follow one another, but for axes of extent 1 between them, the outermost first; the extents of an axis' parts
   /// multiply to its own, and one alone may be kUnknown. An axis of x without parts has extent 1.
   struct Part {
     int axis = -1;
@@ -37,10 +37,11 @@ class TakeApartOp final : public Op {
     const Shape to = shape_of(x.shape);
     Strides strides = Strides::filled(to.rank(), 0);
     std::int64_t inner = 1;
+    int last = -1;
     for (int axis = to.rank() - 1; axis >= 0; --axis) {
       const int from = parts_[static_cast<std::size_t>(axis)].axis;
       if (from < 0) continue;
-      if (axis + 1 == to.rank() || parts_[static_cast<std::size_t>(axis) + 1].axis != from) inner = 1;
+      if (from != std::exchange(last, from)) inner = 1;
       strides[axis] = x.strides[from] * inner;
       inner *= to[axis];
     }

@@ -5,6 +5,8 @@
 // where it is to lie (runtime/exec/parts_plan.hpp), and nothing is left to copy. Only where DimShuffleOp::keeps_runs: pieces of few bytes, which a kernel of rows would write one by
 // one, a copy by tiles moves sooner.
 //
+// A reshape of contiguous(view) that only takes axes apart, as for groups of the columns of a slice, is a view of any array (take_apart_op.hpp): where kernels alone read it, nothing is copied.
+//
 // See tests/ops/rewrites/pass_contiguous_test.cpp.
 #pragma once
 #include <damo/graph.hpp>

@@ -5,6 +5,7 @@
 #include <damo/ops/math.hpp>
 #include <damo/ops/reduce.hpp>
 #include <damo/ops/shape.hpp>
+#include <damo/ops/subtensor.hpp>
 #include "support/graphs.hpp"
 
 namespace damo {
@@ -20,6 +21,19 @@ TEST(PassContiguous, LeavesTheCopyOutBehindWhatWritesInOrder) {
   EXPECT_EQ(passed(x, flatten(sum(x, 0, keepdims))), "sum flatten");
   EXPECT_EQ(passed(x, reshape(concatenate({x, x}, 0), {-1})), "concatenate reshape");
   EXPECT_EQ(passed(x, reshape(reshape(x, {-1}), {2, -1})), "contiguous reshape reshape");
+}
+
+TEST(PassContiguous, TakesAxesOfViewsApartWhereTheyLie) {
+  const Variable x = input({float32, {kUnknown, 12}}, "x"), y = input({float32, {12, 6}}, "y");
+  const auto columns = [](const Variable& of) { return subtensor(of, {{}, {0, 6}}); };
+  EXPECT_EQ(passed(x, exp(reshape(columns(x), {-1, 2, 3}))), "subtensor take_apart exp") << "of an extent that is not known";
+  EXPECT_EQ(passed(y, exp(reshape(transpose(y), {3, 2, 1, 4, 3}))), "dimshuffle take_apart exp");
+  EXPECT_EQ(passed(y, exp(reshape(transpose(y), {6, 1, 12, 1}))), "dimshuffle take_apart exp");
+  EXPECT_EQ(passed(y, exp(reshape(transpose(y), {36, 2}))), "dimshuffle contiguous reshape exp") << "it puts axes together";
+  EXPECT_EQ(passed(y, exp(reshape(transpose(y), {4, 18}))), "dimshuffle contiguous reshape exp");
+  EXPECT_EQ(passed(x, exp(reshape(columns(x), {2, -1, 3}))), "subtensor contiguous reshape exp") << "the rest is not the first axis";
+  EXPECT_EQ(passed(x, exp(reshape(columns(x), {-1, 3, 1}))), "subtensor contiguous reshape exp") << "twice as many of the first";
+  EXPECT_EQ(passed(y, reshape(transpose(y), {3, 2, 12})), "dimshuffle contiguous reshape") << "a result";
 }
 
 TEST(PassContiguous, KeepsItBehindViewsAndInputs) {
