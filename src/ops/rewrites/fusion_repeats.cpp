@@ -48,12 +48,14 @@ class Repeats {
     std::vector<NodeId> nodes;
     ValueId array = ValueId::kNone;
     int cost = 0;
+    bool reads_made = false;  // what is small, of a kernel
   };
 
   /// Nothing: it is not free.
   std::optional<Making> making_of(NodeId node) const {
     Making making;
-    return collect(node, graph_.type(graph_.outputs(node)[0]), making) ? std::optional(std::move(making)) : std::nullopt;
+    if (!collect(node, graph_.type(graph_.outputs(node)[0]), making) || (making.reads_made && making.array == ValueId::kNone)) return {};
+    return making;
   }
 
   bool collect(NodeId node, const TensorType& value, Making& making) const {
@@ -65,7 +67,16 @@ class Repeats {
     for (ValueId input : graph_.inputs(node)) {
       if (graph_.is_literal(input)) continue;
       const NodeId owner = graph_.owner(input);
-      if (kernel(owner) >= 0 ? counts || !collect(owner, value, making) : !counts && !is_small(graph_.type(input).dims, value.dims) && !takes(input, value, making)) return false;
+      const bool is_few = is_small(graph_.type(input).dims, value.dims);
+      if (kernel(owner) < 0) {
+        if (!counts && !is_few && !takes(input, value, making)) return false;
+        continue;
+      }
+      if (counts) return false;
+      Making tried = making;
+      if (collect(owner, value, tried)) making = std::move(tried);
+      else if (is_few) making.reads_made = true;
+      else return false;
     }
     making.nodes.push_back(node);
     return true;

@@ -66,6 +66,13 @@ TEST_F(RepeatedValues, AreNotMadeOfWhatAKernelHas) {
   EXPECT_EQ(around(gt(inner, column_), {row_, column_}), "fused(gt mul sum where) custom fused(mul where)");
 }
 
+/// Rows less their sums, then less the columns' greatest: the sums are written, not the differences.
+TEST_F(RepeatedValues, AreMadeOfAnArrayAndOfWhatAKernelGivesEachRow) {
+  const Variable centred = x_ - sum(x_, 1, keepdims);
+  EXPECT_EQ(nodes_text(fused({x_}, {centred - opaque_(max(centred, 0, keepdims))})), "fused(max sub sum) custom fused(sub sub)");
+  EXPECT_EQ(nodes_text(fused({x_}, {centred - opaque_(max(centred, 0, keepdims)), centred})), "fused(max sub sum) custom sub") << "it is a result";
+}
+
 /// A mask of (64, 32) that broadcasts over matrices is little beside them.
 TEST_F(RepeatedValues, AreReadInTheirOwnShape) {
   const Variable s = input({float32, {5, 64, 32}}, "s"), mask = le(index_along(x_, 1), index_along(x_, 0));
