@@ -96,5 +96,23 @@ TEST_P(Grids, DrawsAreThoseOfWholeVectors) {
 
 DAMO_ON_EACH_DEVICE(Grids);
 
+/// Twice as many elements along both axes, of neighbours that are repeated at the ends, and differences of what is computed: as the same graph op for op.
+TEST_P(Grids, ResamplingAndDifferencesOfWorkAreThoseOfOps) {
+  for (const Shape& shape : {Shape{90, 517}, Shape{33, 4}}) {
+    const Variable x = input({float32, shape}, "x");
+    const auto doubled = [](const Variable& y) {
+      const std::int64_t rows = y.dims()[0], columns = y.dims()[1];
+      const Variable before = concatenate({subtensor(y, {{}, {0, 1}}), subtensor(y, {{}, {0, columns - 1}})}, 1), after = concatenate({subtensor(y, {{}, {1, columns}}), subtensor(y, {{}, {columns - 1, columns}})}, 1);
+      return reshape(stack({before + 3.0 * y, 3.0 * y + after}, 2), {rows, 2 * columns});
+    };
+    const Variable squares = sqr(x) + 1.0;
+    const std::vector<Variable> outputs{doubled(x), transpose(doubled(transpose(doubled(x)))), subtensor(squares, {{}, {1, {}}}) - subtensor(squares, {{}, {0, -1}}), sum(subtensor(squares, {{2, {}}}) - subtensor(squares, {{0, -2}}), 0)};
+    const Function f = function({x}, outputs, {.device = device()}), plain = function({x}, outputs, {.fuse = false, .rewrite = false, .device = device()});
+    const Array given = numbers(shape, float32);
+    const Results found = f(given), expected = plain(given);
+    for (std::size_t i = 0; i < outputs.size(); ++i) EXPECT_THAT(found[i].to_doubles(), ::testing::ContainerEq(expected[i].to_doubles())) << i << f.explain();
+  }
+}
+
 }  // namespace
 }  // namespace damo

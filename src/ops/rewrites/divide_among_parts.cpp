@@ -97,13 +97,26 @@ class Divider {
     return dims.rank() < division_.from_last ? 1 : dims[-division_.from_last];
   }
 
-  /// All elementwise nodes that follow from the whole. False if some generated kernel would stay behind it, or if there is none.
+  /// All elementwise nodes that follow from the whole, and those that follow from another one and share work with them, as differences to both neighbours do. False if some generated kernel would stay behind it, or if there is none.
   bool find_moved() {
-    std::vector<ValueId> pending{graph_.outputs(node_)[0]};
+    if (!move_readers(graph_.outputs(node_)[0])) return false;
+    int left = static_cast<int>(kMostAnew);
+    for (std::size_t i = 0; i < moved_.size(); ++i) {
+      const auto inputs = graph_.inputs(moved_[i]);
+      for (ValueId input : std::vector<ValueId>(inputs.begin(), inputs.end())) {
+        if (!move_sharers(input, left)) return false;
+      }
+    }
+    return !moved_.empty();
+  }
+
+  /// What follows from the value.
+  bool move_readers(ValueId value) {
+    std::vector<ValueId> pending{value};
     while (!pending.empty()) {
-      const ValueId value = pending.back();
+      const ValueId read = pending.back();
       pending.pop_back();
-      for (const Use& use : graph_.uses(value)) {
+      for (const Use& use : graph_.uses(read)) {
         if (use.node == NodeId::kNone || moves(use.node) || gone_.contains(use.node) || !is_kernel(graph_.op(use.node))) continue;
         const ValueId made = graph_.outputs(use.node)[0];
         if (!is_row(graph_.op(use.node)) || extent(made) != division_.whole || (moved_.size() + 1) * division_.extents.size() > kMostAnew) return false;
@@ -112,7 +125,31 @@ class Divider {
         pending.push_back(made);
       }
     }
-    return !moved_.empty();
+    return true;
+  }
+
+  /// Other readers of work of which moved nodes need parts, if they follow from parts along the axis too: else that work would stay as a whole, which has_parts() refuses.
+  bool move_sharers(ValueId value, int& left) {
+    const NodeId owner = graph_.owner(value);
+    if (owner == NodeId::kNone || moves(owner) || !is_row(graph_.op(owner)) || extent(value) != division_.whole || --left < 0) return true;
+    const auto uses = graph_.uses(value);
+    for (const Use& use : std::vector<Use>(uses.begin(), uses.end())) {
+      if (use.node == NodeId::kNone || moves(use.node) || gone_.contains(use.node) || !is_row(graph_.op(use.node)) || !follows_from_parts(use.node, left)) continue;
+      moved_.push_back(use.node);
+      is_moved_.insert(use.node);
+      if (extent(graph_.outputs(use.node)[0]) != division_.whole || !move_readers(graph_.outputs(use.node)[0])) return false;
+    }
+    const auto inputs = graph_.inputs(owner);
+    return std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) { return move_sharers(input, left); });
+  }
+
+  bool follows_from_parts(NodeId node, int& left) {
+    for (ValueId input : graph_.inputs(node)) {
+      if (const auto other = division_of(graph_, graph_.owner(input)); other && lies_along(*other)) return true;
+      const NodeId owner = graph_.owner(input);
+      if (owner != NodeId::kNone && is_row(graph_.op(owner)) && extent(input) == division_.whole && --left >= 0 && follows_from_parts(owner, left)) return true;
+    }
+    return false;
   }
 
   /// Divides once more where other concatenates along the axis put parts together elsewhere, as rolls to both sides do. False if not all operands have parts, or if all axes' parts, into which later rounds divide these, are too many.

@@ -4,7 +4,7 @@
 //
 // It is done where no kernel has more to read or to write for it: all elementwise work on the whole moves, to where a result, a view, a product or another op
 // that is no generated kernel reads it. Nothing moves before a reduction or a scan of the whole, which would be one kernel with that work. Operands beside the whole are cut
-// by views: leaves and views themselves, elementwise work that nobody else reads by way of its operands. What is the same for all parts stays; it must not
+// by views: leaves and views themselves, elementwise work by way of its operands, if nobody else reads it but what follows from parts along the axis too, which is then divided with it. What is the same for all parts stays; it must not
 // follow from a reduction, which could be in one kernel with its reader. Extents along the axis are known.
 // Several concatenates along one axis may have their parts end at different places, as rolls to both sides do: then it is done for each stretch between two such places, where what would be cut is a leaf or a view.
 // A concatenate of such along another axis is put together anew for each part, and divided in turn: of a stencil that goes round in two axes the inside is one kernel, edges and corners are others.

@@ -25,6 +25,7 @@ template <class T>
 bool is(const Op& op) { return dynamic_cast<const T*>(&op) != nullptr; }
 
 constexpr int kMostLifts = 16, kCheapToLift = 8;
+constexpr int kCheapToDivide = 32;  // instructions an element that kernels do again rather than write and read what several slices look at
 
 Variable shuffled(const Variable& x, const std::vector<int>& pattern) { return changes_nothing(pattern, x.rank()) ? x : dimshuffle(x, pattern); }
 
@@ -213,16 +214,30 @@ bool are_apart(const std::vector<Index>& a, const std::vector<Index>& b, const S
   return false;
 }
 
-/// The same for a subtensor, where other ones may look at x too: each at elements of its own, so that none is computed twice.
+/// Instructions of an element of the value, of the rows that a view moves before; more than `most`: there are others, or they are too many.
+int cost_of_rows(const Site& site, ValueId value, int most) {
+  const auto* op = site.made_by<KernelOp>(value);
+  if (!op) return 0;
+  int cost = op->cost();
+  if (!site.made_by<ElementwiseOp>(value)) return most + 1;
+  for (ValueId input : site.graph().inputs(site.graph().owner(value))) {
+    if (cost <= most) cost += cost_of_rows(site, input, most - cost);
+  }
+  return cost;
+}
+
+/// The same for a subtensor, where other ones may look at x too: each at elements of its own, so that none is computed twice, or few of what is cheap, as differences of neighbours do: then x need not lie in memory.
 bool may_lift_cut(const Site& site, ValueId x, const std::vector<Index>& indices) {
   int left = kMostLifts;
   if (!site.made_by<ElementwiseOp>(x) || !is_waited_for(site, site.output())) return false;
   if (site.readings(x) == 1) return may_rise(site, x, left);
   const auto inputs = site.graph().inputs(site.graph().owner(x));
   if (site.readings(x) > kMostLifts || !std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) { return may_rise(site, input, left); })) return false;
+  const int most = kCheapToDivide / (site.readings(x) - 1);
+  const bool is_cheap = cost_of_rows(site, x, most) <= most;
   return site.all_readers(x, [&](NodeId other) {
     const auto* cut = dynamic_cast<const SubtensorOp*>(&site.graph().op(other));
-    return other == site.node() || (cut && are_apart(indices, cut->indices(), site.type(x).dims) && is_waited_for(site, site.graph().outputs(other)[0]));
+    return other == site.node() || (cut && (is_cheap || are_apart(indices, cut->indices(), site.type(x).dims)) && is_waited_for(site, site.graph().outputs(other)[0]));
   });
 }
 

@@ -66,6 +66,16 @@ TEST_F(DivideAmongParts, DividesWhereverSomePartEnds) {
       << "behind other work";
 }
 
+/// Both neighbours' shares, with work in common, as a resampling has.
+TEST_F(DivideAmongParts, WhatSharesWorkIsDividedAlike) {
+  const Variable x = input({float32, {4, 6}}, "x"), half = 0.5 * x, inputs[] = {x};
+  const auto cut = [&](std::int64_t first, std::int64_t last) { return subtensor(x, {{}, {first, last}}); };
+  const Variable outputs[] = {half + concatenate({cut(0, 1), cut(0, 5)}, 1), half - concatenate({cut(1, 6), cut(5, 6)}, 1)};
+  const FunctionGraph graph = divide_among_parts(merge_duplicates(FunctionGraph(inputs, outputs)));
+  EXPECT_EQ(formula(graph, graph.outputs()[0]), "concatenate[1](add(mul(0.5, subtensor[:, 0:1](x)), subtensor[:, 0:1](x)), add(mul(0.5, subtensor[:, 1:5](x)), subtensor[:, 0:4](subtensor[:, 0:5](x))), add(mul(0.5, subtensor[:, 5:6](x)), subtensor[:, 4:5](subtensor[:, 0:5](x))))");
+  EXPECT_EQ(formula(graph, graph.outputs()[1]), "concatenate[1](sub(mul(0.5, subtensor[:, 0:1](x)), subtensor[:, 0:1](subtensor[:, 1:6](x))), sub(mul(0.5, subtensor[:, 1:5](x)), subtensor[:, 1:5](subtensor[:, 1:6](x))), sub(mul(0.5, subtensor[:, 5:6](x)), subtensor[:, 5:6](x)))");
+}
+
 TEST_F(DivideAmongParts, DividesAlongEachAxis) {
   const Variable x = input({float32, {4, 6}}, "x"), y = roll(x, 1, 0) + roll(x, -1, 0) + roll(x, 2, 1) - 3.0 * x, inputs[] = {x}, outputs[] = {y};
   const FunctionGraph graph = divide_among_parts(apply_rules(FunctionGraph(inputs, outputs), simplification_rules(false)));

@@ -201,6 +201,9 @@ TEST_F(Simplify, LiftsViewsThatPartKernels) {
   EXPECT_EQ(simplified(contiguous(reshape(exp(x_), {-1}))), "contiguous(reshape[-1](contiguous(exp(x))))") << "which is in C order";
   EXPECT_EQ(simplified(transpose(exp(x_))), "dimshuffle[1, 0](exp(x))") << "a result: nothing waits behind the view";
   EXPECT_EQ(simplified(transpose(exp(sum(x_, 0, true))) + y_), "add(dimshuffle[1, 0](exp(sum(x))), y)") << "the reduction has the kernel already";
+  const Variable logs = log1p(k_), wide = erfinv(erfinv(k_));
+  EXPECT_EQ(simplified(subtensor(logs, {{}, {1, 3}}) - subtensor(logs, {{}, {0, 2}})), "sub(log1p(subtensor[:, 1:3](k)), log1p(subtensor[:, 0:2](k)))") << "cheap, for two neighbours";
+  EXPECT_EQ(simplified(subtensor(wide, {{}, {1, 3}}) - subtensor(wide, {{}, {0, 2}})), "sub(subtensor[:, 1:3](erfinv(erfinv(k))), subtensor[:, 0:2](erfinv(erfinv(k))))") << "dear";
   EXPECT_EQ(simplified(subtensor(x_ + y_, {{0, 5}}) * 2.0), "mul(subtensor[0:5](add(x, y)), 2)") << "the parts may agree where the wholes do not";
 }
 
