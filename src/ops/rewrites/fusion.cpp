@@ -13,6 +13,7 @@
 #include "ops/rewrites/fusion_groups.hpp"
 #include "ops/rewrites/fusion_reductions.hpp"
 #include "ops/rewrites/fusion_repeats.hpp"
+#include "ops/rewrites/woven_parts.hpp"
 
 namespace damo {
 namespace {
@@ -145,6 +146,7 @@ bool reads_size(const FunctionGraph& graph, NodeId node) {
 }  // namespace
 
 FunctionGraph fuse_elementwise(FunctionGraph graph, const FusionLimits& limits, FusionRecord* record) {
+  copy_woven_parts(graph);
   std::optional<KernelPlan> plan(std::in_place, graph, limits);
   if (repeat_free_values(graph, plan->kernel_of())) {
     graph.prune();

@@ -9,7 +9,8 @@
 //      stay kernels of their own.
 //   5. The steps of other groups are put in an order that holds few values at once (fusion_order.hpp). A group that one kernel could not
 //      carry without loss is cut into runs of that order, where the fewest bytes cross (fusion_cut.hpp).
-//   6. What kernels make again at less cost than they read it is copied to each of them, and the kernels are planned anew (fusion_repeats.hpp).
+//   6. What lies between each other in memory is made together, copies among it (woven_parts.hpp).
+//   7. What kernels make again at less cost than they read it is copied to each of them, and the kernels are planned anew (fusion_repeats.hpp).
 //
 // Linear in the graph. Shapes that broadcast share a kernel only if the smaller side is cheap to compute again. The
 // pass wrapper verifies the result with Boost.Graph; tests/ops/rewrites/fusion_test.cpp checks convexity by reachability.

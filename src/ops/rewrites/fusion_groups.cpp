@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "ops/lower.hpp"
+#include "ops/rewrites/woven_parts.hpp"
 #include "ops/size_op.hpp"
 
 namespace damo {
@@ -26,10 +27,15 @@ FusionGroups::FusionGroups(const FunctionGraph& graph)
     record.parent = static_cast<int>(node);
     record.own_space = record.space = &graph.type(graph.outputs(node)[0]).dims;
   }
+  for (NodeId node : order_) {
+    if (is_woven(graph, node)) woven_.push_back(node);
+  }
   set_levels();
+  raise_woven();
   raise_producers();
   join_edges();
   join_siblings();
+  join_woven();
   collect();
 }
 
@@ -92,6 +98,30 @@ void FusionGroups::set_levels() {
   }
 }
 
+/// Parts that nobody else reads wait for the last one: what puts them together does.
+void FusionGroups::raise_woven() {
+  for (NodeId node : woven_) {
+    int level = 0;
+    for (ValueId part : graph_.inputs(node)) {
+      const NodeId maker = maker_of_part(graph_, part);
+      if (maker != NodeId::kNone && at(maker).is_elementwise) level = std::max(level, at(maker).level);
+    }
+    for (ValueId part : graph_.inputs(node)) {
+      const NodeId maker = maker_of_part(graph_, part);
+      if (maker == NodeId::kNone || !at(maker).is_elementwise) continue;
+      bool is_sole = true;
+      const auto each_owner = [&](const auto& visit) {
+        for (ValueId value = part;; value = graph_.inputs(graph_.owner(value))[0]) {
+          visit(value);
+          if (graph_.owner(value) == maker) return;
+        }
+      };
+      each_owner([&](ValueId value) { is_sole &= graph_.uses(value).size() == 1; });
+      if (is_sole) each_owner([&](ValueId value) { at(graph_.owner(value)).level = std::max(at(graph_.owner(value)).level, graph_.owner(value) == maker ? level : level + 1); });  // as what is behind the last one
+    }
+  }
+}
+
 void FusionGroups::raise_producers() {
   for (auto node = order_.rbegin(); node != order_.rend(); ++node) {
     if (!at(*node).is_elementwise) continue;
@@ -134,6 +164,20 @@ void FusionGroups::join_siblings() {
       const Node& b = nodes_[static_cast<std::size_t>(find(static_cast<int>(use.node)))];
       const bool is_one_space = *a.space == *b.space && (*a.space == graph_.type(value).dims || a.space->is_known());
       if (!a.has_other_space && !b.has_other_space && is_one_space) unite(found->second, use.node);
+    }
+  }
+}
+
+/// Elementwise nodes of one level and one iteration space whose values lie between each other.
+void FusionGroups::join_woven() {
+  for (NodeId node : woven_) {
+    NodeId first = NodeId::kNone;
+    for (ValueId part : graph_.inputs(node)) {
+      const NodeId maker = maker_of_part(graph_, part);
+      if (maker == NodeId::kNone || !at(maker).is_elementwise) continue;
+      if (first == NodeId::kNone) first = maker;
+      const Node &a = nodes_[static_cast<std::size_t>(find(static_cast<int>(first)))], &b = nodes_[static_cast<std::size_t>(find(static_cast<int>(maker)))];
+      if (at(first).level == at(maker).level && !a.has_other_space && !b.has_other_space && *a.space == *b.space && a.space->is_known()) unite(first, maker);
     }
   }
 }

@@ -36,13 +36,16 @@ class FusionGroups {
   bool may_share(NodeId producer, NodeId consumer) { return at(producer).is_elementwise && at(consumer).is_elementwise && against(producer, consumer) == Apart::kNone; }
   bool is_cheap_to_repeat(NodeId producer);
   void set_levels();
+  void raise_woven();
   void raise_producers();
   void join_edges();
   void join_siblings();
+  void join_woven();
   void collect();
 
   const FunctionGraph& graph_;
   std::vector<NodeId> order_;
+  std::vector<NodeId> woven_;  // what puts woven parts together
   bool has_sizes_;
   std::vector<Node> nodes_;
   std::vector<std::vector<NodeId>> groups_;
