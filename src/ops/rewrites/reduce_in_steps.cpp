@@ -125,8 +125,10 @@ class ReductionSteps {
   bool divide(NodeId node, const Space& space) {
     const ValueId from = graph_.inputs(node)[0], to = graph_.outputs(node)[0];
     const ReduceOp& op = *reduction(node);
-    if (!space.rows || space.disagrees || !may_be_divided(op, graph_.type(from), graph_.type(to).dtype)) return false;
-    const AxisMask axes = *op.reduced_axes(), in_rows = axes & *space.rows, across_rows = axes & ~*space.rows;
+    if (!may_be_divided(op, graph_.type(from), graph_.type(to).dtype)) return false;
+    const AxisMask axes = *op.reduced_axes();
+    if (!space.rows || space.disagrees) return divide_by_another(node, space, axes);
+    const AxisMask in_rows = axes & *space.rows, across_rows = axes & ~*space.rows;
     if (in_rows == 0 || across_rows == 0) return false;
     const bool has_rows = in_rows == *space.rows;  // the row's own value is the first step; else what is joined across rows
     const AxisMask first = has_rows ? in_rows : across_rows, second = has_rows ? across_rows : in_rows;
@@ -135,6 +137,21 @@ class ReductionSteps {
     const SourceLine where = graph_.where(node);
     graph_.replace(to, reduced(kind, reduced(kind, from, first, where), second, where));
     return true;
+  }
+
+  /// Where rows along several axes go back into the space, what another reduction gives is the first step: then the value is not read for this one.
+  bool divide_by_another(NodeId node, const Space& space, AxisMask axes) {
+    const ValueId from = graph_.inputs(node)[0], to = graph_.outputs(node)[0];
+    const ReductionKind kind = reduction(node)->kind();
+    for (const AxisMask first : space.all) {
+      const auto made = made_.find({kind, from, first});
+      if (first == axes || (first & ~axes) != 0 || made == made_.end() || !joins_many(graph_.type(from).dims, first)) continue;
+      const ValueId value = reduced(kind, made->second, axes & ~first, graph_.where(node));
+      graph_.replace(to, value);
+      made_[{kind, from, axes}] = value;
+      return true;
+    }
+    return false;
   }
 
   ValueId reduced(ReductionKind kind, ValueId from, AxisMask axes, const SourceLine& where) {

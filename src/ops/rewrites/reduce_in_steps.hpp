@@ -6,7 +6,8 @@
 //   sum(x, 1) and max(x)                           becomes max(max(x, 1), 0)
 //
 // The rows are those whose values elements are made of again (a mean that is subtracted), if these are along the same axes throughout the space's connected nodes; where there are none, those along the
-// fewest axes with the last among them.
+// fewest axes with the last among them. Where such values are along several axes, as the means of rows and of columns of a matrix that is centred, the first step is another reduction of the value that is there, if its axes are among
+// those of the reduction: of mean(x, 0), mean(x, 1) and mean(x) the last is a mean of one of the others.
 //
 // Condition:
 //   - the reduction is a `sum`, `mean`, `max`, `min`, `any` or `all`; of `max` and `min` all extents are known
