@@ -166,7 +166,8 @@ void stay(const KernelSpec& spec, Layout& layout, const Geometry& geometry, cons
   const int words = words_wanted_again(spec, stays) * layout.vector;
   for (stays.cluster = 1; stays.cluster <= processors.cluster; stays.cluster *= 2) {
     const bool without_gaps = is_short && stays.cluster > 1 && stays.cluster < processors.cluster && has_no_gaps(kStayersWithoutGaps[0], stays.cluster, vectors, words);
-    for (const Stayers& each : two_shorts ? std::span<const Stayers>(kStayersOfTwoShorts) : without_gaps ? std::span<const Stayers>(kStayersWithoutGaps) : kStayers) {
+    for (const Stayers& each : two_shorts ? std::span<const Stayers>(kStayersOfTwoShorts) : without_gaps ? std::span<const Stayers>(kStayersWithoutGaps)
+                                                                                                         : kStayers) {
       stays.lanes = each.lanes;
       stays.residents = each.residents;
       stays.items = static_cast<int>(divide_up(vectors, stays.lanes * stays.cluster));
