@@ -253,20 +253,20 @@ DAMO_MATH float softplus(float x) {
   p = fmaf(e, p, 0x1.ffffd6p-1f);
   return fmaf(e, p, fmaxf(x, 0.0f));
 }
-// x + x P(x^2) and 1 - 2^Q(|x|) as damo::erf, of half the coefficients.
+// x + x P(x^2) and 1 - 2^Q(|x|) as damo::erf, with fewer coefficients.
 DAMO_MATH float erf(float x) {
   const float a = fabsf(x), x2 = x * x;
-  float p = fmaf(x2, 0x1.7a7344p-9f, -0x1.8b0928p-6f);
-  p = fmaf(x2, p, 0x1.c86234p-4f);
-  p = fmaf(x2, p, -0x1.80e20ep-2f);
-  p = fmaf(x2, p, 0x1.06e760p-3f);
-  const float q = fmaf(a, fmaf(a, -0x1.4a2624p+0f, -0x1.326d0ap+0f), -0x1.7c8b9cp-3f);
-  return math::near_or_far(x, p, 1.0f - math::fast_exp2(q), 1.22f);
+  float p = fmaf(x2, 0x1.c9f926p-9f, -0x1.a0efc4p-6f);
+  p = fmaf(x2, p, 0x1.cc26d8p-4f);
+  p = fmaf(x2, p, -0x1.8116f6p-2f);
+  p = fmaf(x2, p, 0x1.06eafcp-3f);
+  const float q = fmaf(a, fmaf(a, fmaf(a, -0x1.4c68dap-5f, -0x1.1a6234p+0f), -0x1.7a726cp+0f), -0x1.7cd39ap-5f);
+  return math::near_or_far(x, p, 1.0f - math::fast_exp2(q), 1.0f);
 }
-// log(1 + t) where 1 + t is known too: of a t near 0, where the logarithm of the sum would lose it, a series that is right to 2^-17.
+// log(1 + t) where 1 + t is known too: of a t near 0, where the logarithm of the sum would lose it, a series that is right to 2^-19.
 DAMO_MATH float log_of_sum(float t, float sum) {
-  const float near = fmaf(t * t, fmaf(t, 0x1.555556p-2f, -0.5f), t);
-  return fabsf(t) < 0x1p-5f ? near : math::fast_log2(sum) * 0x1.62e430p-1f;
+  const float near = fmaf(t * t, fmaf(t, fmaf(t, -0.25f, 0x1.555556p-2f), -0.5f), t);
+  return fabsf(t) < 0.05f ? near : math::fast_log2(sum) * 0x1.62e430p-1f;
 }
 DAMO_MATH float log(float x) { return log_of_sum(x - 1.0f, x); }
 DAMO_MATH float log1p(float x) { return log_of_sum(x, 1.0f + x); }
