@@ -28,7 +28,7 @@ struct Stayers {
   int lanes, residents, words;
 };
 constexpr Stayers kStayers[] = {{kLanesAlone, 1, 2 * kMostWordsHeld}};
-constexpr Stayers kStayersWithoutGaps[] = {{kMostLanes, 1, kMostWordsHeld}};
+constexpr Stayers kStayersOfAllThreads[] = {{kMostLanes, 1, kMostWordsHeld}};
 constexpr Stayers kStayersOfTwoShorts[] = {{kLanesAlone, 2, kMostWordsHeld}, {kLanesAlone, 1, kWordsOfTwoShorts}};
 
 /// Whether elements of all these inputs are 16-bit floats.
@@ -149,9 +149,11 @@ void stay(const KernelSpec& spec, Layout& layout, const Geometry& geometry, cons
   stays.ahead = 1;
   const std::vector<int> arrays = arrays_ahead(spec, stays);
   std::size_t read = 0, beside = 0;  // arrays, element by element
+  bool has_steady = false;
   for (int i = 0; i < spec.input_count(); ++i) {
     read += !is_scalar(access_of(layout, i)) && !spec.is_row(i);
     beside += is_moved(access_of(layout, i)) && is_beside(spec, stays, geometry, i);
+    has_steady |= access_of(layout, i) == Access::kSteady;
   }
   // Of one 16-bit array one block a multiprocessor has too little on its way, and one that holds a row waits for what rows share where the first-level cache has no room for it. Of two arrays whose threads
   // meet often a block that is alone has as much on its way as it holds, 128 KB or more: of words that is enough. 16-bit floats take the same instructions for half the bytes, so that memory should not wait for
@@ -165,9 +167,9 @@ void stay(const KernelSpec& spec, Layout& layout, const Geometry& geometry, cons
   const std::int64_t vectors = divide_up(length + before, layout.vector);
   const int words = words_wanted_again(spec, stays) * layout.vector;
   for (stays.cluster = 1; stays.cluster <= processors.cluster; stays.cluster *= 2) {
-    const bool without_gaps = is_short && stays.cluster > 1 && stays.cluster < processors.cluster && has_no_gaps(kStayersWithoutGaps[0], stays.cluster, vectors, words);
-    for (const Stayers& each : two_shorts ? std::span<const Stayers>(kStayersOfTwoShorts) : without_gaps ? std::span<const Stayers>(kStayersWithoutGaps)
-                                                                                                         : kStayers) {
+    const bool of_all = has_steady || (is_short && stays.cluster > 1 && stays.cluster < processors.cluster && has_no_gaps(kStayersOfAllThreads[0], stays.cluster, vectors, words));
+    const std::span<const Stayers> stayers = two_shorts ? std::span<const Stayers>(kStayersOfTwoShorts) : std::span<const Stayers>(of_all ? kStayersOfAllThreads : kStayers);
+    for (const Stayers& each : stayers) {
       stays.lanes = each.lanes;
       stays.residents = each.residents;
       stays.items = static_cast<int>(divide_up(vectors, stays.lanes * stays.cluster));

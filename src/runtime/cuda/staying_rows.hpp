@@ -1,6 +1,7 @@
 // Blocks, or clusters, that stay: each goes over every n-th row, and while it computes one the next are on their way to shared memory. For kernels that write elements, of rows that no block holds, of 16-bit
 // floats that one block alone would hold, and of rows with so much beside them that all rows share that a cache does not keep it. Blocks have 512 threads: they meet
-// sooner than 1,024, and a row leaves fewer of their registers empty. Of one array of 16-bit floats whose row a cluster of 1,024 threads a block holds without a gap they have those, which hide its longer instructions;
+// sooner than 1,024, and a row leaves fewer of their registers empty. Of one array of 16-bit floats whose row a cluster of 1,024 threads a block holds without a gap they have those, which hide its longer instructions,
+// and of rows with steady arrays, since a thread of 16 vectors would hold 16 elements of each of these, too;
 // of rows of two arrays of 16-bit floats whose threads meet often two or one a multiprocessor stay, where their row is not held by fewer threads.
 //
 // Which arrays such a block reads, and how:

@@ -73,14 +73,14 @@ TEST(StayingRows, MayHaveSeveralAxesAndSteadyArraysBeside) {
     const std::int64_t rows = (1 << 27) / (channels * places);
     return norm_of(dtype, {rows / 32, 32, channels, places}, {32, channels, 1}, 12);
   };
-  EXPECT_EQ(form(of_groups(float32, 8, 16384)), (Form{512, 16, 4, 1}));
+  EXPECT_EQ(form(of_groups(float32, 8, 16384)), (Form{1024, 8, 4, 1}));
   EXPECT_EQ(form(of_groups(bfloat16, 8, 16384)), (Form{1024, 4, 4, 2}));
   EXPECT_EQ(form(of_groups(float32, 8, 128))[3], 0) << "a block holds them";
   EXPECT_EQ(form(of_groups(float32, 4096, 32))[3], 0) << "weights are too many to be read where they lie";
   EXPECT_EQ(form(of_groups(float32, 9, 14563))[3], 0) << "elements of odd stretches would be asked for one by one";
   const StayingNorm norm = of_groups(float32, 8, 16384);
   const std::string text = cuda_dialect().emit(norm.spec, norm.layout);
-  EXPECT_THAT(text, HasSubstr("b0 + u * 8192"));
+  EXPECT_THAT(text, HasSubstr("b0 + u * 16384"));
   EXPECT_THAT(text, Not(HasSubstr(" + along0(a, at)"))) << "a row is one stretch of memory";
   EXPECT_THAT(text, HasSubstr("x1[u] = *(r1 + along1(a, at));"));
 }
