@@ -1,5 +1,6 @@
 // DimShuffleOp: a view with the axes in another order, with new ones of extent 1, without some of extent 1.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,6 +15,8 @@ namespace damo {
 
 class DimShuffleOp final : public Op {
  public:
+  static constexpr std::int64_t kLeastRun = 64;
+
   explicit DimShuffleOp(std::vector<std::int64_t> pattern) : pattern_(std::move(pattern)) {}
 
   std::string name() const override { return "dimshuffle"; }
@@ -39,10 +42,16 @@ class DimShuffleOp final : public Op {
     }
     return behind;
   }
-  /// Whether the last axis of what it looks at stays the last, and has 64 bytes or more: what a kernel of rows needs to move it at the speed of a copy, be it read or written.
+  /// Whether the axes of what it looks at follow one another as they did: some may be new, or left out.
+  bool keeps_order() const {
+    std::vector<std::int64_t> axes = pattern_;
+    std::erase(axes, kNewAxis);
+    return std::is_sorted(axes.begin(), axes.end());
+  }
+  /// Whether the last axis of what it looks at stays the last, and has kLeastRun bytes or more: what a kernel of rows needs to move it at the speed of a copy, be it read or written.
   bool keeps_runs(const TensorType& from) const {
     const int last = from.rank() - 1;
-    return last >= 0 && !pattern_.empty() && pattern_.back() == last && from.dims[last] != kUnknown && from.dims[last] * static_cast<std::int64_t>(itemsize(from.dtype)) >= 64;
+    return last >= 0 && !pattern_.empty() && pattern_.back() == last && from.dims[last] != kUnknown && from.dims[last] * static_cast<std::int64_t>(itemsize(from.dtype)) >= kLeastRun;
   }
   Layout turned(const Layout& x) const { return {shuffled(x.shape, 1), shuffled(x.strides, 0), x.offset}; }
   /// Throws ShapeError if the pattern is none of a value of these extents.

@@ -1,6 +1,7 @@
 // A tensor amid places that all have one value.
-#include <algorithm>
 #include <cstdlib>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include <damo/ops/subtensor.hpp>

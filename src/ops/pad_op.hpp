@@ -1,6 +1,5 @@
 // PadOp: a tensor amid places that all have one value. Inputs: x, and the value, of rank 0. Kernels that read what is padded may read x amid its frame instead (ops/rewrites/fuse_pads.hpp); then nothing is written.
 #pragma once
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>

@@ -96,7 +96,7 @@ TEST_F(StayingRowsOnEmulatedGpu, NormRowsByWhatAllOfThemShare) {
     check("norm by an element and by a channel", {{26, 8, 8192}, {8, 8192}, {8, 1}}, dtype, both, 0, "every-row steady");
   }
   check("weighted softmax", {{26, 65536}, {65536}, {65536}}, float32, softmax, 0, "in 4 blocks that stay");
-  check("layer norm of a block's rows", {{50, 32768}, {32768}, {32768}}, float16, norm, 0, "lanes of 4 vectors of 8 that stay, 1 ahead");
+  check("layer norm of a block's rows", {{50, 32768}, {32768}, {32768}}, float16, norm, 0, "512 lanes of 8 vectors of 8 that stay, 1 ahead");
 }
 
 TEST_F(StayingRowsOnEmulatedGpu, ReadTwoArraysAhead) {
@@ -105,7 +105,7 @@ TEST_F(StayingRowsOnEmulatedGpu, ReadTwoArraysAhead) {
     return grad(sum(e / sum(e, 1, keepdims) * v[1] * 1000.0), {v[0]});
   };
   const auto check_gradient = [&](std::int64_t rows, std::int64_t length, DType dtype, std::int64_t begin, const char* layout) { check("gradient of softmax", {{rows, length}, {rows, length}}, dtype, gradient, begin, layout); };
-  check_gradient(26, 65536, float32, 0, "1024 lanes of 4 vectors of 4 in 4 blocks that stay");
+  check_gradient(26, 65536, float32, 0, "512 lanes of 8 vectors of 4 in 4 blocks that stay");
   check_gradient(100, 8184, bfloat16, 0, "512 lanes of 2 vectors of 8 that stay, 2 ahead");
   check_gradient(50, 16384, bfloat16, 0, "512 lanes of 4 vectors of 8 that stay, 2 ahead");
   check_gradient(50, 16372, bfloat16, 1, "that stay, 2 ahead");
@@ -121,7 +121,8 @@ TEST_F(StayingRowsOnEmulatedGpu, SeekAnElement) {
     return {log(all) - sum(where(is_label, apart, 0.0), 1, keepdims), e / all - where(is_label, 1.0, 0.0)};
   };
   check("cross entropy", {{26, 40001}, {26, 1}}, bfloat16, losses, 0, "in 2 blocks that stay");
-  check("cross entropy", {{26, 65536}, {26, 1}}, float32, losses, 0, "in 2 blocks that stay");
+  check("cross entropy", {{26, 65536}, {26, 1}}, float32, losses, 0, "512 lanes of 16 vectors of 4 in 2 blocks that stay");
+  check("cross entropy", {{26, 65536}, {26, 1}}, bfloat16, losses, 0, "1024 lanes of 8 vectors of 4 in 2 blocks that stay");
   check("cross entropy", {{26, 65533}, {26, 1}}, float32, losses, 1, "that stay");
 }
 

@@ -133,6 +133,16 @@ TEST_P(PadFusion, HasTheBitsOfTheValue) {
   EXPECT_EQ(numbers(function(both, outputs, {.device = device()})(x, Array::from(std::vector<float>{4}, {}, device()))[0])[0], 8);
 }
 
+/// Of 64 bits several are one double.
+TEST_P(PadFusion, HasIntegersThatDoublesDoNotTellApart) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max(), kBig = std::int64_t{1} << 53;
+  const Variable x = input({int64, {4}}, "x");
+  const Function f = function({x}, {pad(minimum(x, kMost - 1), {{1, 0}}, kMost), pad(maximum(x, kBig + 1), {{0, 1}}, kBig)}, {.device = device()});
+  const Results found = f(Array::from(std::vector<std::int64_t>{1, kMost, 3, kMost - 1}, {4}, device()));
+  EXPECT_THAT(found[0].to_vector<std::int64_t>(), ::testing::ElementsAre(kMost, 1, kMost - 1, 3, kMost - 1));
+  EXPECT_THAT(found[1].to_vector<std::int64_t>(), ::testing::ElementsAre(kBig + 1, kMost, kBig + 1, kMost - 1, kBig));
+}
+
 TEST_P(PadFusion, IsOneKernelWithItsReader) {
   const Array x = noise({6, 7, 9});
   const std::vector<PadWidth> widths{{0, 0}, {1, 1}, {1, 1}};

@@ -6,6 +6,7 @@
 
 #include <damo/damo.hpp>
 #include "support/devices.hpp"
+#include "support/errors.hpp"
 
 namespace damo {
 namespace {
@@ -39,6 +40,14 @@ TEST_P(ViewsApart, OfTransposedAndReversedAxes) {
   expect_same(x, shape, {reshape(transpose(x), {5, 6, 4, 3}) * 2.0});
   expect_same(x, shape, {sum(reshape(flip(x, 1), {12, 5, 1, 6}), 3)});
   expect_same(x, shape, {reshape(subtensor(x, {{0, 12, 3}, {}}), {2, 2, 30}) + 1.0});
+}
+
+/// The gradient of a reshape compares its shape with x's at the call: that is not lost.
+TEST_P(ViewsApart, ShapesThatACallShowsAreCompared) {
+  const Variable x = input({float32, {kUnknown, 2, 3}}, "x"), wide = input({float32, {kUnknown, 12}}, "wide");
+  const Variable y = reshape(x, {-1, 6}), g = subtensor(wide, {{}, {0, 6}});
+  const Function f = function({x, wide}, {lop({y}, {g}, {x})[0] * 2.0}, {.device = device()});
+  EXPECT_THAT(testing::error_of<ShapeError>([&] { f(Array::ones({4, 2, 3}, float32, device()), Array::ones({5, 12}, float32, device())); }), ::testing::HasSubstr("reshape: (5, 6) cannot become (4, 2, 3)"));
 }
 
 DAMO_ON_EACH_DEVICE(ViewsApart);

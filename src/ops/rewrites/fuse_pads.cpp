@@ -39,16 +39,11 @@ class PadFuser {
  private:
   bool is_pad(NodeId node) const { return dynamic_cast<const PadOp*>(&graph_.op(node)) != nullptr; }
 
-  static bool keeps_order(std::vector<std::int64_t> pattern) {
-    std::erase(pattern, std::int64_t{kNewAxis});
-    return std::is_sorted(pattern.begin(), pattern.end());
-  }
-
   bool is_turned(ValueId value) const {
     NodeId owner = graph_.owner(value);
     while (owner != NodeId::kNone && graph_.op(owner).view_of(0) >= 0) {
       const auto* turn = dynamic_cast<const DimShuffleOp*>(&graph_.op(owner));
-      if (turn && !keeps_order(turn->pattern())) return true;
+      if (turn && !turn->keeps_order()) return true;
       owner = graph_.owner(graph_.inputs(owner)[static_cast<std::size_t>(graph_.op(owner).view_of(0))]);
     }
     return false;

@@ -1,4 +1,5 @@
-// pad_fills: what is set into a fill is padded, and elementwise work that keeps a frame's number is done behind the pad (rules_pads.cpp): of extents that are unknown where they are provably the same (SymbolicShapes).
+// pad_fills (rules_pads.cpp): what is set into a fill is padded, and elementwise work that keeps a frame's number is done behind the pad. Extents are known, or of an axis that is taken whole, of a fill in the shape of an
+// input, provably the same (SymbolicShapes), so that no check of shapes is lost.
 // fuse_pads: kernels read what `pad` would put amid a value where it lies, and have the value for places beside it (runtime/kernel/framed.hpp). A PadOp whose reader does so goes away; the reader becomes a FusedOp with
 // what is padded among its inputs (FusedOp::frames). So the gradient of a stencil, a sum of what is set into zeros (rule pad_set_fill), reads what comes back once and is one kernel.
 //

@@ -2,9 +2,9 @@
 // what follows from one array in a few instructions, as scaled scores, in whose place a reader reads that array.
 //
 // A value is free if making it takes kFreeCost instructions or less, which a kernel that waits for memory has to spare for a byte that it does not read and another kernel does not write, and each array that it follows
-// from is in memory whoever makes the value: an input, a shared variable, or a result of a node that no fused kernel has. Of these arrays
-//   - each gives its shape alone (index_along), or has fewer elements, an eighth or less as far as extents are known. Where there is one of the other kind such few may be what a kernel makes, as a row's mean or
-//     logsumexp is: it writes these in the value's place
+// from is in memory whoever makes the value: an input, a shared variable, or a result of a node that no fused kernel has; or has few elements that a kernel makes, as a row's mean or logsumexp, beside an array of the
+// second kind below: these are then written in the value's place. Of these arrays
+//   - each gives its shape alone (index_along), or has fewer elements, an eighth or less as far as extents are known
 //   - but for one, which has the value's extents and elements that are no larger. Then all readers make the value again, else it is written all the same, and the array is no view, which may lie
 //     across the value, nor a shared variable, whose new value would have to wait for them, nor what a take gives, which is best read once
 //

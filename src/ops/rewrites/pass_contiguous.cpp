@@ -27,7 +27,7 @@ bool is_in_order(const FunctionGraph& graph, ValueId value) {
 bool is_in_other_order(const FunctionGraph& graph, ValueId value) {
   const NodeId owner = graph.owner(value);
   const auto* view = owner == NodeId::kNone ? nullptr : dynamic_cast<const DimShuffleOp*>(&graph.op(owner));
-  if (!view || !view->keeps_runs(graph.type(graph.inputs(owner)[0]))) return false;
+  if (!view || view->keeps_order() || !view->keeps_runs(graph.type(graph.inputs(owner)[0]))) return false;
   const NodeId maker = graph.owner(graph.inputs(owner)[0]);
   return maker != NodeId::kNone && (dynamic_cast<const KernelOp*>(&graph.op(maker)) || dynamic_cast<const FusedOp*>(&graph.op(maker)));
 }
@@ -69,6 +69,7 @@ bool take_apart(FunctionGraph& graph, NodeId node) {
     const Op& reader = graph.op(use.node);
     if (!dynamic_cast<const KernelOp*>(&reader) && !dynamic_cast<const FusedOp*>(&reader)) return false;
   }
+  if (graph.inputs(node).size() > 1 && !graph.type(made).dims.is_known()) return false;  // a shape that only a call shows is compared by the reshape
   auto parts = parts_of(graph.type(x).dims, graph.type(made).dims);
   if (!parts) return false;
   const ValueId inputs[] = {x};

@@ -6,6 +6,7 @@
 // one, a copy by tiles moves sooner.
 //
 // A reshape of contiguous(view) that only takes axes apart, as for groups of the columns of a slice, is a view of any array (take_apart_op.hpp): where kernels alone read it, nothing is copied.
+// Sums over several of its axes are joined as these lie in memory, so their last bits may be others than a copy's.
 //
 // See tests/ops/rewrites/pass_contiguous_test.cpp.
 #pragma once

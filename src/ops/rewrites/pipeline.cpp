@@ -117,7 +117,7 @@ std::vector<Pass> passes_of(const Options& options, Device device, FusionRecord*
 
 std::vector<std::string> disabled_passes(const Options& options) {
   std::vector<std::string> names = options.disable;
-  if (!options.rewrite) names.insert(names.end(), {std::string(kSimplify), std::string(kForwardShapes), std::string(kDivideAmongParts), std::string(kAttentionKernels)});
+  if (!options.rewrite) names.insert(names.end(), {std::string(kSimplify), std::string(kForwardShapes), std::string(kDivideAmongParts), std::string(kPadFills), std::string(kAttentionKernels)});
   return names;
 }
 

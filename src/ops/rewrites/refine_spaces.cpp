@@ -241,10 +241,7 @@ class SpaceRefining {
   /// Whether the value is a view whose axes stand in another order than those of what it looks at.
   bool has_other_order(ValueId value) const {
     const DimShuffleOp* view = shuffle(value);
-    if (!view) return false;
-    std::vector<std::int64_t> axes(view->pattern().begin(), view->pattern().end());
-    std::erase(axes, kNewAxis);
-    return !std::is_sorted(axes.begin(), axes.end());
+    return view && !view->keeps_order();
   }
 
   /// The space whose nodes alone read the value, which has an element for each of its; -1: there is none.

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include <damo/ops/cast.hpp>
 #include <damo/ops/shape.hpp>
 #include <damo/ops/subtensor.hpp>
 #include "ops/pad_op.hpp"
@@ -88,19 +87,31 @@ Variable pad_set_fill(Site& site, const SymbolicShapes* shapes) {
   return if_fits(site, pad(x, widths, constant(*number)));
 }
 
-/// The sign of 0 that the greater of two zeros has is the device's: of such the result is no number, which no frame has.
-Scalar greater(const Scalar& x, const Scalar& y, bool wants_lesser) {
+std::uint64_t bits_of(const Scalar& number) {
+  std::uint64_t bits = 0;
+  number.store(&bits);
+  return bits;
+}
+
+/// The greater of two numbers, or the lesser one, computed in that dtype. The sign of 0 that the greater of two zeros has is the device's: of such the result is no number, which no frame has.
+Scalar greater(DType dtype, const Scalar& first, const Scalar& second, bool wants_lesser) {
+  const Scalar x = first.cast(dtype), y = second.cast(dtype);
+  if (bits_of(x) == bits_of(y)) return x;
+  if (!is_floating(dtype)) {  // of 64 bits several are one double
+    const bool is_greater = dtype == uint64 ? bits_of(x) > bits_of(y) : x.as_int() > y.as_int();
+    return is_greater != wants_lesser ? x : y;
+  }
   const double a = x.as_double(), b = y.as_double();
-  if (a == b) return std::signbit(a) == std::signbit(b) ? x : Scalar(std::nan(""));
-  return (a > b) != wants_lesser ? x : y;
+  return a == b ? Scalar(std::nan("")) : (a > b) != wants_lesser ? x
+                                                                 : y;
 }
 
 /// The op's result of numbers, as constants are folded, and of a few ops that choose one. Null for others.
 const Evaluate* evaluation_on_frame(const Op& op) {
   // Not destroyed: another thread may be in function() as the process ends.
   static const auto& chosen = *new std::unordered_map<const Op*, Evaluate>{
-      {rows().maximum.get(), [](DType, std::span<const Scalar> in) { return greater(in[0], in[1], false); }},
-      {rows().minimum.get(), [](DType, std::span<const Scalar> in) { return greater(in[0], in[1], true); }},
+      {rows().maximum.get(), [](DType dtype, std::span<const Scalar> in) { return greater(dtype, in[0], in[1], false); }},
+      {rows().minimum.get(), [](DType dtype, std::span<const Scalar> in) { return greater(dtype, in[0], in[1], true); }},
       {rows().relu.get(), [](DType, std::span<const Scalar> in) { return in[0].as_double() < 0 ? Scalar(0).cast(in[0].dtype()) : in[0]; }},
       {rows().where.get(), [](DType, std::span<const Scalar> in) { return in[in[0].as_double() != 0 ? 1 : 2]; }},
   };
@@ -115,11 +126,6 @@ std::optional<Scalar> number_before(Site& site, NodeId node, const Evaluate& eva
   std::vector<DType> dtypes;
   for (ValueId input : graph.inputs(node)) dtypes.push_back(graph.type(input).dtype);
   const DType result = graph.type(graph.outputs(node)[0]).dtype, compute = static_cast<const ElementwiseOp&>(graph.op(node)).step(dtypes, {}).compute;
-  const auto bits_of = [](const Scalar& number) {
-    std::uint64_t bits = 0;
-    number.store(&bits);
-    return bits;
-  };
   if (std::isnan(wanted.as_double())) return {};
   const bool is_zero = is_floating(wanted.dtype()) && wanted.as_double() == 0;
   for (const Scalar& number : is_zero ? std::vector<Scalar>{wanted, Scalar(-wanted.as_double()).cast(wanted.dtype())} : std::vector<Scalar>{wanted}) {

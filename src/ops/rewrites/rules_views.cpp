@@ -25,7 +25,7 @@ template <class T>
 bool is(const Op& op) { return dynamic_cast<const T*>(&op) != nullptr; }
 
 constexpr int kMostLifts = 16, kCheapToLift = 8;
-constexpr int kCheapToDivide = 32;  // instructions an element that kernels do again rather than write and read what several slices look at
+constexpr int kCheapToRepeat = 32;  // instructions an element that kernels do again rather than write and read what several slices look at
 
 Variable shuffled(const Variable& x, const std::vector<int>& pattern) { return changes_nothing(pattern, x.rank()) ? x : dimshuffle(x, pattern); }
 
@@ -214,7 +214,7 @@ bool are_apart(const std::vector<Index>& a, const std::vector<Index>& b, const S
   return false;
 }
 
-/// Instructions of an element of the value, of the rows that a view moves before; more than `most`: there are others, or they are too many.
+/// Instructions of the elementwise nodes that make an element of the value; above `most` where there are more, or where another kernel is among them.
 int cost_of_rows(const Site& site, ValueId value, int most) {
   const auto* op = site.made_by<KernelOp>(value);
   if (!op) return 0;
@@ -233,7 +233,7 @@ bool may_lift_cut(const Site& site, ValueId x, const std::vector<Index>& indices
   if (site.readings(x) == 1) return may_rise(site, x, left);
   const auto inputs = site.graph().inputs(site.graph().owner(x));
   if (site.readings(x) > kMostLifts || !std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) { return may_rise(site, input, left); })) return false;
-  const int most = kCheapToDivide / (site.readings(x) - 1);
+  const int most = kCheapToRepeat / (site.readings(x) - 1);
   const bool is_cheap = cost_of_rows(site, x, most) <= most;
   return site.all_readers(x, [&](NodeId other) {
     const auto* cut = dynamic_cast<const SubtensorOp*>(&site.graph().op(other));

@@ -3,8 +3,8 @@
 // In a kernel's space a taken array has the strides of its slices, and positions have one element a slice: what is read lies at positions[p] * apart + what its strides say. So a kernel
 // follows positions where each row of its innermost loop, or each row that it reduces, lies in one slice: it then finds the row once, and reads it as it reads any other. Of columns it finds the slice anew with each element of the
 // column, for all neighbouring columns that a thread has: a sum of what is taken reads each slice once. The condition:
-//   - elements are gone through as they lie (Form::kElements without tiles, and not of several members in one launch), or rows are reduced one by one (Form::kRows without runs and tiles), or columns, of which none waits for
-//     another pass or another block (Form::kColumns without tiles, rows that are turned, and pieces): not scans, not joins across rows, and not what CUDA C of a user's reduces;
+//   - elements are gone through as they lie (Form::kElements without tiles, and not of several members in one launch), or rows are reduced one by one (Form::kRows without runs and tiles), or columns (Form::kColumns
+//     without tiles, blocks that read ahead, clusters, rows that are turned, and pieces): not scans, not joins across rows, and not what CUDA C of a user's reduces;
 //   - positions have one element for a whole row: none lies along the innermost axis of elements, nor along one that is reduced, nor of columns along the innermost one that is kept;
 //   - neighbours along that axis are neighbours in the slice (Access::kRow), and no fewer than kLeastSliceBytes: of shorter rows finding them takes longer than reading them from a copy.
 // A kernel that follows positions computes what it would of a copy, in the same order but for sums on a GPU of rows that lie without gaps in a copy and are short (Layout::rows_each), or begin within a vector.

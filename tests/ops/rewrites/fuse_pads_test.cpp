@@ -1,6 +1,9 @@
 // fuse_pads and the rules of pad_fills: which pads their readers' kernels read amid a frame, and which must stay.
 #include "ops/rewrites/fuse_pads.hpp"
 
+#include <cstdint>
+#include <limits>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -120,6 +123,9 @@ TEST_F(FusePads, LiftsWhatKeepsTheNumber) {
   EXPECT_EQ(framed({amid(exp(x_) * y_)}), 2);
   const Variable shared = x_ * 2;
   EXPECT_EQ(framed({amid(shared), shared}), 0);
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  const Variable n = input({int64, {4}}, "n"), outputs[] = {pad(minimum(n, kMost - 1), {{1, 0}}, kMost)}, inputs[] = {n};
+  EXPECT_EQ(count(fuse_pads(fuse_elementwise(pad_fills(FunctionGraph(inputs, outputs), {}), {}), {})), 0) << "two numbers that are one double";
 }
 
 TEST_F(FusePads, IsTakenApart) {

@@ -54,6 +54,7 @@ TEST(PassContiguous, LeavesPiecesThatACopyMovesSooner) {
   EXPECT_EQ(passed(narrow, contiguous(dimshuffle(exp(narrow), {1, 0, 2}))), "exp dimshuffle contiguous");
   EXPECT_EQ(passed(open, contiguous(dimshuffle(exp(open), {1, 0, 2}))), "exp dimshuffle contiguous");
   EXPECT_EQ(passed(x, contiguous(dimshuffle(x, {1, 0, 2}))), "dimshuffle contiguous");
+  EXPECT_EQ(passed(x, contiguous(dimshuffle(exp(x), {0, kNewAxis, 1, 2}))), "exp dimshuffle contiguous") << "which lies in order already";
 }
 
 }  // namespace
