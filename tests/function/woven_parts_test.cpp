@@ -27,6 +27,8 @@ TEST_P(WovenPartsOnEachDevice, LieBetweenEachOther) {
         twice[0] *= 2;
         const Array given = astype(Array::from(values, twice, device()), dtype), first = given.slice({{0, shape[0]}}), second = given.slice({{shape[0], twice[0]}});
         const Results found = f(first, second), expected = plain(first, second);
+        const std::vector<double> x_values = astype(first, float64).to_doubles(), y_values = astype(second, float64).to_doubles(), pairs = astype(found[1], float64).to_doubles();
+        for (std::size_t k = 0; k < pairs.size(); ++k) ASSERT_EQ(pairs[k], (k % 2 == 0 ? x_values : y_values)[k / 2]) << name(dtype) << " " << to_string(shape) << " at " << k;
         for (std::size_t i = 0; i < outputs.size(); ++i) EXPECT_EQ(astype(found[i], float64).to_doubles(), astype(expected[i], float64).to_doubles()) << name(dtype) << " " << to_string(shape) << " " << count;
       }
     }
