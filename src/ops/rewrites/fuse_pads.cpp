@@ -84,12 +84,7 @@ class PadFuser {
       frames.push_back({static_cast<int>(i), std::static_pointer_cast<const PadOp>(graph_.op_ptr(node)), graph_.number(graph_.inputs(node)[1])});
       inputs[i] = graph_.inputs(node)[0];
     }
-    const std::vector<ValueId> outputs(graph_.outputs(reader).begin(), graph_.outputs(reader).end());
-    std::vector<TensorType> types;
-    for (ValueId output : outputs) types.push_back(graph_.type(output));
-    const NodeId made = graph_.add(fused.with_frames(std::move(frames)), inputs, types, graph_.where(reader));
-    for (std::size_t i = 0; i < outputs.size(); ++i) graph_.replace(outputs[i], graph_.outputs(made)[i]);
-    return made;
+    return builder_.replace(reader, fused.with_frames(std::move(frames)), inputs);
   }
 
   FunctionGraph& graph_;

@@ -146,12 +146,7 @@ class Fuser {
       inputs[i] = graph_.inputs(node)[0];
     }
     inputs.insert(inputs.end(), positions.begin(), positions.end());
-    const std::vector<ValueId> outputs(graph_.outputs(reader).begin(), graph_.outputs(reader).end());
-    std::vector<TensorType> types;
-    for (ValueId output : outputs) types.push_back(graph_.type(output));
-    const NodeId made = graph_.add(fused.with_takes(std::move(takes)), inputs, types, graph_.where(reader));
-    for (std::size_t i = 0; i < outputs.size(); ++i) graph_.replace(outputs[i], graph_.outputs(made)[i]);
-    return made;
+    return builder_.replace(reader, fused.with_takes(std::move(takes)), inputs);
   }
 
   FunctionGraph& graph_;

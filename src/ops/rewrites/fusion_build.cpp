@@ -86,4 +86,13 @@ NodeId FusionBuilder::replace(const std::vector<NodeId>& members) {
   return fused;
 }
 
+NodeId FusionBuilder::replace(NodeId node, const OpPtr& op, const std::vector<ValueId>& inputs) {
+  const std::vector<ValueId> outputs(graph_.outputs(node).begin(), graph_.outputs(node).end());
+  std::vector<TensorType> types;
+  for (ValueId output : outputs) types.push_back(graph_.type(output));
+  const NodeId made = graph_.add(op, inputs, types, graph_.where(node));
+  for (std::size_t i = 0; i < outputs.size(); ++i) graph_.replace(outputs[i], graph_.outputs(made)[i]);
+  return made;
+}
+
 }  // namespace damo

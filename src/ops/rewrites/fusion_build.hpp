@@ -14,6 +14,8 @@ class FusionBuilder {
   /// Gives the new node. members: in the order in which the kernel runs them. Sizes that they read (size_op.hpp) become numbers of its launch. Their uses from outside read it; they themselves are left
   /// for prune().
   NodeId replace(const std::vector<NodeId>& members);
+  /// The same for a node whose op becomes another one, of these inputs and the outputs that it has.
+  NodeId replace(NodeId node, const OpPtr& op, const std::vector<ValueId>& inputs);
   /// What their FusedOp would compute: a value that they read several times is one input.
   FunctionGraph inner_graph_of(const std::vector<NodeId>& members);
 
