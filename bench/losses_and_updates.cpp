@@ -122,9 +122,18 @@ void add_masks_and_heads(CompositionList& list) {
             .classes = 2,
             .labels = bool_});
   list.add("key_bias_softmax", {{list.scaled(16), 8, 1024, 1024}, {list.scaled(16), 1, 1, 1024}}, [](Inputs v) -> Outputs { return {softmax(v[0] * 0.125 + v[1], 3)}; });
-  list.add("qk_norm_rope", {{n, 1024, 16, 128}, {128}, {1024, 1, 64}, {1024, 1, 64}}, [](Inputs v) -> Outputs {
+  const auto turned_norm = [](Inputs v) {
     const auto x = split(rms_norm(v[0], v[1]), {64, 64}, 3);
-    return {concatenate({x[0] * v[2] - x[1] * v[3], x[1] * v[2] + x[0] * v[3]}, 3)};
+    return concatenate({x[0] * v[2] - x[1] * v[3], x[1] * v[2] + x[0] * v[3]}, 3);
+  };
+  list.add("qk_norm_rope", {{n, 1024, 16, 128}, {128}, {1024, 1, 64}, {1024, 1, 64}}, [=](Inputs v) -> Outputs { return {turned_norm(v)}; });
+  list.add("qk_norm_rope_grad", {{n, 1024, 16, 128}, {128}, {1024, 1, 64}, {1024, 1, 64}, {n, 1024, 16, 128}}, [=](Inputs v) -> Outputs { return gradients(turned_norm(v), v[4], {v[0], v[1]}); });
+  list.add("norm_of_halves", {{rows, 4096}, {rows, 4096}, {8192}}, [](Inputs v) -> Outputs { return {rms_norm(concatenate({v[0], v[1]}, 1), v[2])}; });
+  list.add("norm_swiglu", {{rows, 8192}, {8192}}, [](Inputs v) -> Outputs { return {swiglu_halves(rms_norm(v[0], v[1]))}; });
+  list.add("norm_lstm_cell", {{rows, 4096}, {4096}, {4096}, {rows, 1024}}, [](Inputs v) -> Outputs {
+    const auto gates = split(layer_norm(v[0], v[1], v[2]), {1024, 1024, 1024, 1024}, 1);
+    const Variable state = sigmoid(gates[1]) * v[3] + sigmoid(gates[0]) * tanh(gates[2]);
+    return {sigmoid(gates[3]) * tanh(state), state};
   });
   list.add("rmsnorm_to_heads", {{n, 1024, 16, 128}, {128}}, [](Inputs v) -> Outputs { return {contiguous(dimshuffle(rms_norm(v[0], v[1]), {0, 2, 1, 3}))}; });
   list.add("lower_triangle", {{list.scaled(128), 1024, 1024}}, [](Inputs v) -> Outputs { return {where(index_along(v[0], 2) <= index_along(v[0], 1), v[0], 0.0)}; });

@@ -9,7 +9,7 @@ namespace damo::testing {
 namespace {
 
 constexpr const char* kNorms[] = {"sum_told", "prod_told", "mean_told", "cumsum_told", "cumprod_told", "var", "stddev", "norm", "norm_p", "logcumsumexp", "softmax", "softmax", "log_softmax", "logsumexp",
-                                  "cross_entropy", "layer_norm", "log_sum_exp_by_hand", "softmax_by_hand", "global_norm", "clip_by_global_norm", "sigmoid_cross_entropy"};
+                                  "cross_entropy", "layer_norm", "log_sum_exp_by_hand", "softmax_by_hand", "global_norm", "clip_by_global_norm", "sigmoid_cross_entropy", "shares_of_halves", "shares_of_halves"};
 
 bool drops_axis(const std::string& name) { return name == "stddev" || name == "norm_p" || name == "cross_entropy"; }
 bool takes_integers(const std::string& name) { return name == "sum_told" || name == "prod_told" || name == "cumsum_told" || name == "cumprod_told"; }
@@ -23,7 +23,7 @@ std::optional<NodeSpec> draw_norm(Draw& draw) {
   NodeSpec node{.kind = NodeSpec::Kind::kFamily, .family = "norms", .name = name, .operands = {*x}, .pattern = {draw.number(0, draw.rank(*x) - 1), draw.number(0, 3), draw.number(0, 1), draw.number(0, 3)}};
   if (name == "logcumsumexp" && draw.extent(draw.type(*x).dims[static_cast<std::size_t>(node.pattern[0])]) > 1000) return {};  // the reference adds up anew for each element
   if (name == "cross_entropy") node.operands.push_back(*draw.find([&](const ValueType& type) { return type.dims == draw.type(*x).dims; }));
-  if (name == "sigmoid_cross_entropy") node.operands.push_back(draw.twin(*x));
+  if (name == "sigmoid_cross_entropy" || name == "shares_of_halves") node.operands.push_back(draw.twin(*x));
   if (name.ends_with("global_norm")) node.operands.push_back(draw.twin(*x)), node.outputs = name == "global_norm" ? 1 : 2;
   return node;
 }
@@ -49,7 +49,7 @@ std::vector<ValueType> norm_types(const NodeSpec& node, const std::vector<ValueT
     demand(!is_half(result.dtype) && in.at(1).dtype == result.dtype && in[1].dims == result.dims && node.outputs == (node.name == "global_norm" ? 1 : 2));
     return node.outputs == 1 ? std::vector<ValueType>{{result.dtype, {}}} : std::vector<ValueType>{result, result};
   }
-  if (node.name == "sigmoid_cross_entropy") demand(in.at(1).dtype == result.dtype && in[1].dims == result.dims);
+  if (node.name == "sigmoid_cross_entropy" || node.name == "shares_of_halves") demand(in.at(1).dtype == result.dtype && in[1].dims == result.dims);
   if (node.name == "cross_entropy") demand(in.at(1).dims == in[0].dims);
   if (is_told(node.name)) result.dtype = told_dtypes(result.dtype, node.pattern.at(3)).result;
   if (keeps_one(node.name)) result.dims[static_cast<std::size_t>(axis)] = kOne;
@@ -82,6 +82,11 @@ Tensor computed(const NodeSpec& node, const Tensor& x, const std::vector<Tensor>
     if (name == "var") return mean;
     if (name == "stddev") return apply_row("sqrt", {mean});
     return apply_row("true_div", {centred, apply_row("sqrt", {apply_row("add", {mean, number_like(x, 0.5)})})});
+  }
+  if (name == "shares_of_halves") {
+    const Tensor whole = apply_row("add", {apply_row("add", {sum(apply_row("abs", {x}), true), sum(apply_row("abs", {in[1]}), true)}), number_like(x, 0.5)});
+    const auto share = [&](const Tensor& of, double factor) { return apply_row("mul", {apply_row("true_div", {of, whole}), number_like(x, factor)}); };
+    return apply_row("sub", {share(x, 0.75), share(in[1], 0.5)});
   }
   if (name == "sum_told" || name == "prod_told" || name == "mean_told") return reduce_tensor(name.substr(0, name.size() - 5), x, {axis}, true, x.dtype);
   if (name == "cumsum_told" || name == "cumprod_told") return scan_tensor(name.substr(0, name.size() - 5), x, axis, node.pattern[2] != 0, node.pattern[1] % 2 != 0, x.dtype);
@@ -136,7 +141,7 @@ std::vector<Tensor> global_norms(const NodeSpec& node, const Tensor& x, const Te
 
 std::vector<Tensor> norm_reference(const NodeSpec& node, const std::vector<Tensor>& in, const std::vector<DType>& dtypes) {
   if (node.name.ends_with("global_norm")) return global_norms(node, in[0], in[1]);
-  const bool is_one_op = node.name != "layer_norm" && node.name != "sigmoid_cross_entropy" && !node.name.ends_with("_by_hand");  // whose steps round to 16 bits
+  const bool is_one_op = node.name != "layer_norm" && node.name != "shares_of_halves" && node.name != "sigmoid_cross_entropy" && !node.name.ends_with("_by_hand");  // whose steps round to 16 bits
   const DType inner = is_told(node.name) ? told_dtypes(in[0].dtype, node.pattern[3]).accumulator : is_half(in[0].dtype) && is_one_op ? float32 : in[0].dtype;
   const Tensor x = inner == in[0].dtype ? in[0] : cast_tensor(in[0], inner);
   Tensor result = computed(node, x, in);

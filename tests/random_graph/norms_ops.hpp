@@ -51,6 +51,12 @@ std::vector<T> norms_node(const std::string& how, const std::vector<T>& in, cons
       const Variable centred = x - mean(x, axis, true);
       return {centred / sqrt(mean(centred * centred, axis, true) + 0.5)};
     }
+    if (how == "shares_of_halves") {  // rows of two halves, which then go different ways
+      const T both = concatenate({x, in[1]}, axis), whole = sum(abs(both), axis, true) + 0.5;
+      const std::int64_t half = x.dims()[axis];
+      const std::vector<T> halves = half == kUnknown ? std::vector<T>{x / whole, in[1] / whole} : split(both / whole, {half, half}, axis);
+      return {halves[0] * 0.75 - halves[1] * 0.5};
+    }
     if (how == "log_sum_exp_by_hand") return {log(sum(exp(x), axis, true))};  // what rewrite rules make logsumexp
     if (how == "softmax_by_hand") return {log(exp(x) / sum(exp(x), axis, true))};
   }

@@ -10,6 +10,7 @@
 #include "ops/gradient_mark.hpp"
 #include "ops/inner_graph_op.hpp"
 #include "ops/rewrites/divide_among_parts.hpp"
+#include "ops/rewrites/divide_rows.hpp"
 #include "ops/rewrites/forward_shapes.hpp"
 #include "ops/rewrites/fuse_loops.hpp"
 #include "ops/rewrites/fuse_pads.hpp"
@@ -96,7 +97,10 @@ std::vector<Pass> passes_of(const Options& options, Device device, FusionRecord*
                       if (graph.node_limit() == before || std::find(names.begin(), names.end(), kSimplify) != names.end()) return graph;
                       return apply_rules(std::move(graph), rules, names);  // x * 1 is left of a fill
                     }});
-  if (options.fuse) passes.push_back({std::string(kDivideAmongParts), divide_among_parts});
+  if (options.fuse) {
+    passes.push_back({std::string(kDivideAmongParts), divide_among_parts});
+    passes.push_back({std::string(kDivideRows), divide_rows});
+  }
   passes.push_back({std::string(kSinkBranches), sink_branches});
   passes.push_back({std::string(kJoinSorts), join_sorts});
   if (options.tf32) passes.push_back({std::string(kUseTf32), use_tf32});
@@ -117,7 +121,7 @@ std::vector<Pass> passes_of(const Options& options, Device device, FusionRecord*
 
 std::vector<std::string> disabled_passes(const Options& options) {
   std::vector<std::string> names = options.disable;
-  if (!options.rewrite) names.insert(names.end(), {std::string(kSimplify), std::string(kForwardShapes), std::string(kDivideAmongParts), std::string(kPadFills), std::string(kAttentionKernels)});
+  if (!options.rewrite) names.insert(names.end(), {std::string(kSimplify), std::string(kForwardShapes), std::string(kDivideAmongParts), std::string(kDivideRows), std::string(kPadFills), std::string(kAttentionKernels)});
   return names;
 }
 
