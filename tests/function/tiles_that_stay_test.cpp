@@ -67,7 +67,7 @@ TEST_P(TilesThatStay, GiveWhatFloat64Gives) {
   for (int round = 0; round < 12; ++round) {
     SCOPED_TRACE(round);
     const DType dtype = std::array{float32, bfloat16, float16, float64}[static_cast<std::size_t>(round % 4)];
-    const std::int64_t length = pick(513, 1100), columns = 480000 / length;
+    const std::int64_t length = round % 3 == 0 ? pick(33, 512) : pick(513, 1100), columns = 480000 / length;
     const int form = pick(0, 3), which = pick(0, 6);
     const Shape shapes[] = {{length, columns / 8 * 8}, {length, columns}, {2, length, columns / 16 * 8}, {columns / 16, length, 4, 4}};
     const Shape& shape = shapes[form];

@@ -120,7 +120,7 @@ void CudaReducingEmitter::emit_offset_function(int i, const std::string& functio
     const bool unit = axis == layout_.reduced_rank - 1 && rows() && access(i) != Access::kStrided;
     if (axis > 0) line("  const place q" + n + " = " + quotient("p", "reduced", layout_.reduced_rank, n) + ";");
     const std::string c = axis > 0 ? "(p - q" + n + " * " + extent + ")" : "p";
-    if (is_steady(i) && axis == layout_.reduced_rank - 1) {  // it stays where it is along this axis
+    if (is_steady(i) && rows() && axis == layout_.reduced_rank - 1) {  // it stays where it is along this axis
       line("  p = q" + n + ";");
       continue;
     }

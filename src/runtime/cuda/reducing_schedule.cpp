@@ -319,10 +319,8 @@ Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& ge
   const AskedRows asked = asked_rows();
   const bool is_free = asked.lanes + asked.items + asked.cluster + asked.residents == 0;
   move_in_vectors(spec, layout, geometry);
-  if (rows) {
-    mark_steady(layout, geometry, spec.input_count());
-    mark_unbroken(layout, geometry);
-  }
+  mark_steady(layout, geometry, spec.input_count());
+  mark_unbroken(layout, geometry);
   if (!rows) {
     share_columns(spec, layout, outputs, length, asked);
     const int held = std::max(kMostWordsHeld / words_of_place(spec, layout) / layout.vector, 1);

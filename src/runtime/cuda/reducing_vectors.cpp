@@ -52,8 +52,9 @@ int words_of_place(const KernelSpec& spec, const Layout& layout) {
   const Passes passes(spec, [](int, const Passes&) { return true; });
   int words = 0;
   for (int i = 0; i < spec.input_count(); ++i) {
-    const bool is_late = passes.is_read_late(i) || (spec.joins_across() && access_of(layout, i) == Access::kEveryRow);
-    if (is_moved(access_of(layout, i)) && !is_late) words += words_of(spec.parameter_dtype(i));
+    const Access access = access_of(layout, i);
+    const bool is_late = passes.is_read_late(i) || (spec.joins_across() && access == Access::kEveryRow), is_steady = layout.form == Form::kColumns && access == Access::kSteady;
+    if (is_moved(access) && !is_late && !is_steady) words += words_of(spec.parameter_dtype(i));
   }
   std::size_t kept = 0;
   for (const Passes::Pass& pass : passes.all()) kept = std::max(kept, pass.kept.size());
@@ -67,6 +68,15 @@ int words_of_place(const KernelSpec& spec, const Layout& layout) {
     int beside = static_cast<int>(passes.all()[pass].kept.size());
     for (int input : again) beside += is_moved(access_of(layout, input)) && !passes.is_read_late(input) ? words_of(spec.parameter_dtype(input)) : 0;
     words = std::max(words, prefixes + beside);
+  }
+  return words;
+}
+
+int words_of_steady(const KernelSpec& spec, const Layout& layout, bool with_late) {
+  const Passes passes(spec, [](int, const Passes&) { return true; });
+  int words = 0;
+  for (int i = 0; i < spec.input_count(); ++i) {
+    if (access_of(layout, i) == Access::kSteady && (with_late || !passes.is_read_late(i))) words += words_of(spec.parameter_dtype(i));
   }
   return words;
 }
@@ -85,9 +95,7 @@ int words_of_prefixes(const KernelSpec& spec, const Passes& passes, std::size_t 
 
 bool asks_early(const KernelSpec& spec, const Layout& layout) {
   if (layout.form != Form::kRows || !layout.whole || layout.residents == 0) return false;
-  int words = 0;
-  for (int i = 0; i < spec.input_count(); ++i) words += access_of(layout, i) == Access::kSteady ? words_of(spec.parameter_dtype(i)) : 0;
-  const int registers = kOwnRegisters + words_held(spec) + layout.items * (layout.vector * words_of_place(spec, layout) + words);
+  const int registers = kOwnRegisters + words_held(spec) + layout.items * (layout.vector * words_of_place(spec, layout) + words_of_steady(spec, layout, true));
   return registers <= kRegisters / (layout.residents * reducing_block(layout));
 }
 

@@ -27,8 +27,10 @@ inline Access access_of(const Layout& layout, int parameter) { return layout.acc
 inline bool is_moved(Access access) { return !is_scalar(access) && access != Access::kRepeat; }
 /// Bytes of one element of every array that is read element by element, but for those that rows share, which the caches have, and those of which a vector has one element.
 int bytes_read(const KernelSpec& spec, const Layout& layout);
-/// Registers that one element of a row takes while it is held: as it was read, or as what is kept of it.
+/// Registers that one element of a row takes while it is held: as it was read, or as what is kept of it. Of columns without words_of_steady, as one element serves all of a vector.
 int words_of_place(const KernelSpec& spec, const Layout& layout);
+/// Registers that a vector takes of arrays of which it has one element (Access::kSteady), with or without those that the last pass alone reads.
+int words_of_steady(const KernelSpec& spec, const Layout& layout, bool with_late);
 /// Registers that one element of a row takes while pass number `pass` begins, for what prefix joins have left to it and to later ones.
 int words_of_prefixes(const KernelSpec& spec, const Passes& passes, std::size_t pass);
 /// Whether a thread that holds its part of a row asks for what vectors have one element of (Access::kSteady) together with the row, though a later pass alone reads it: it has come when the joins are done.

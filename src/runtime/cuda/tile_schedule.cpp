@@ -43,7 +43,7 @@ bool writes_enough(const KernelSpec& spec, const Layout& layout, const Geometry&
 /// Of a thread, for so many words of each element that it holds, and what it joins.
 int registers_of_tile(const KernelSpec& spec, const Layout& tile, int words) {
   const int own = tile.form == Form::kColumns ? kOwnRegistersOfATile : kOwnRegistersOfPieces;
-  return own + tile.items * tile.vector * words + (tile.vector + rows_of_thread(tile)) * most_joined_words(spec);
+  return own + tile.items * (tile.vector * words + words_of_steady(spec, tile, false)) + (tile.vector + rows_of_thread(tile)) * most_joined_words(spec);
 }
 
 /// Blocks of a tile that a multiprocessor is to hold: as many threads as leave registers for what each holds and joins.
@@ -65,8 +65,8 @@ bool can_be_asked_for(const KernelSpec& spec, const Layout& tile, const Geometry
   const std::vector<int> arrays = arrays_ahead(spec, tile);
   const Passes passes(spec, [](int, const Passes&) { return true; });
   for (int i = 0; i < spec.input_count(); ++i) {
-    const bool is_ahead = std::find(arrays.begin(), arrays.end(), i) != arrays.end();
-    if (is_ahead ? tile.vector * spec.element_bytes(i) < kLeastFetch : is_moved(access_of(tile, i)) && !spec.is_ordinals(i) && !(passes.is_read_late(i) && is_read_often(geometry, i))) return false;
+    const bool is_ahead = std::find(arrays.begin(), arrays.end(), i) != arrays.end(), may_be_early = tile.form == Form::kColumns && access_of(tile, i) == Access::kSteady;
+    if (is_ahead ? tile.vector * spec.element_bytes(i) < kLeastFetch : is_moved(access_of(tile, i)) && !spec.is_ordinals(i) && !((may_be_early || passes.is_read_late(i)) && is_read_often(geometry, i))) return false;
   }
   return !arrays.empty() && arrays.size() <= kMostArraysAhead;
 }

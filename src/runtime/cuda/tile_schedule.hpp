@@ -7,7 +7,7 @@
 //                                      to shared memory. The condition:
 //                                        - the kernel writes elements, else a tile's reading is all there is to do, and it joins nothing across rows
 //                                        - a cluster of blocks of 256 threads would hold the tile, not one of them alone: several of those are resident, and some read while others wait
-//                                        - all that a thread holds lies along the tile's neighbours, in pieces that memory can be asked for (kLeastFetch), of kMostArraysAhead arrays at most; what the last pass alone reads
+//                                        - all that a thread holds, but for what is the same for a vector of columns and so little that caches have it, lies along the tile's neighbours, in pieces that memory can be asked for (kLeastFetch), of kMostArraysAhead arrays at most; what the last pass alone reads
 //                                          beside it is so little that caches have it (kTimesRead)
 //                                        - a thread has registers for its part and what it joins, and shared memory has room for the next beside what threads give each other
 //                                        - there are kRowsToStay tiles for each cluster

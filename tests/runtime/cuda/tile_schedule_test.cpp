@@ -94,6 +94,23 @@ TEST_F(TilesThatStay, ReadSmallArraysAsTheyLie) {
   EXPECT_EQ(arrays_ahead(late, found), std::vector<int>{0});
 }
 
+/// Of weights along the columns a vector of these has one element, so they neither fill registers nor lie otherwise than what is held: a norm of channels is held by a block.
+TEST_F(TilesThatStay, HoldNoVectorsOfWhatIsTheSameForNeighbours) {
+  const auto layout_of = [](DType dtype, std::int64_t length) {
+    const KernelSpec spec = typed(damo::spec_of("scaled", {map("x0 * x1", {0, 1}), sum_of(2), map("x0 / x1 * x2", {2, 3, 1}, 4)}, {4}, 2), dtype);
+    const Shape shape = {length, 524288}, weight = {length, 1};
+    const Strides lies = contiguous_strides(shape), weights = {1, 0};
+    const ArrayLayout arrays[] = {{&shape, &lies}, {&weight, &weights}, {&shape, &lies}};
+    return cuda_layout(spec, Geometry(shape, arrays, 1), {132, 8, 227 * 1024});
+  };
+  const Layout held = layout_of(float32, 256);
+  EXPECT_EQ((std::vector{held.beside, held.lanes, held.items, held.cluster, held.ahead}), (std::vector{8, 32, 8, 1, 0})) << "a line wide";
+  EXPECT_EQ(held.access[1], Access::kSteady);
+  const Layout stays = layout_of(bfloat16, 1024);
+  EXPECT_GT(stays.ahead, 0) << "although the first pass reads the weights";
+  EXPECT_EQ(stays.beside * stays.vector * 2, 128) << "a line wide";
+}
+
 /// What a launch asks for, and what measuring may choose, fits into shared memory beside what threads and blocks give each other.
 TEST_F(TilesThatStay, LeaveRoomForWhatTheyGiveEachOther) {
   const Processors h100 = {132, 8, 227 * 1024};
