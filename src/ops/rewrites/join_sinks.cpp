@@ -25,6 +25,10 @@ bool has_one_space(const FunctionGraph& graph, NodeId node) {
 }
 
 bool is_sink(const FunctionGraph& graph, NodeId node) {
+  for (ValueId output : graph.outputs(node)) {  // first, as few nodes are left then, whose graphs are looked into
+    const auto uses = graph.uses(output);
+    if (uses.empty() || std::any_of(uses.begin(), uses.end(), [](const Use& use) { return use.node != NodeId::kNone; })) return false;
+  }
   if (const auto* fused = dynamic_cast<const FusedOp*>(&graph.op(node))) {
     const FunctionGraph& inner = *fused->inner_graph();
     const std::vector<NodeId> nodes = inner.nodes();
@@ -33,10 +37,6 @@ bool is_sink(const FunctionGraph& graph, NodeId node) {
   } else {
     const auto* op = dynamic_cast<const KernelOp*>(&graph.op(node));
     if (!op || op->reduced_axes() || graph.outputs(node).size() != 1 || op->counts_elements()) return false;
-  }
-  for (ValueId output : graph.outputs(node)) {
-    const auto uses = graph.uses(output);
-    if (uses.empty() || std::any_of(uses.begin(), uses.end(), [](const Use& use) { return use.node != NodeId::kNone; })) return false;
   }
   return has_one_space(graph, node);
 }

@@ -178,6 +178,7 @@ class ReductionSteps {
 }  // namespace
 
 FunctionGraph reduce_in_steps(FunctionGraph graph) {
+  if (!graph.has_op<ReduceOp>()) return graph;
   std::vector<NodeId> reductions;
   for (NodeId node : graph.nodes()) {
     if (dynamic_cast<const ReduceOp*>(&graph.op(node)) && graph.type(graph.inputs(node)[0]).dims.rank() > 1) reductions.push_back(node);

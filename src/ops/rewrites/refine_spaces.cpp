@@ -42,7 +42,6 @@ class SpaceRefining {
   explicit SpaceRefining(FunctionGraph& graph) : graph_(graph), order_(graph.toposort()) {}
 
   bool run() {
-    if (std::none_of(order_.begin(), order_.end(), [&](NodeId node) { return is_reshape(node); })) return false;
     spaces_.resize(static_cast<std::size_t>(graph_.node_limit()));
     takes_part_.resize(spaces_.size());
     for (NodeId node : order_) takes_part_[index(node)] = may_take_part(node);
@@ -376,7 +375,7 @@ class SpaceRefining {
 }  // namespace
 
 FunctionGraph refine_spaces(FunctionGraph graph) {
-  if (SpaceRefining(graph).run()) graph.prune();
+  if (graph.has_op<ReshapingOp>() && SpaceRefining(graph).run()) graph.prune();
   return graph;
 }
 
