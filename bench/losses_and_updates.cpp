@@ -128,6 +128,7 @@ void add_masks_and_heads(CompositionList& list) {
   };
   list.add("qk_norm_rope", {{n, 1024, 16, 128}, {128}, {1024, 1, 64}, {1024, 1, 64}}, [=](Inputs v) -> Outputs { return {turned_norm(v)}; });
   list.add("qk_norm_rope_grad", {{n, 1024, 16, 128}, {128}, {1024, 1, 64}, {1024, 1, 64}, {n, 1024, 16, 128}}, [=](Inputs v) -> Outputs { return gradients(turned_norm(v), v[4], {v[0], v[1]}); });
+  list.add("qk_norm_rope_to_heads", {{n, 1024, 16, 128}, {128}, {1024, 1, 64}, {1024, 1, 64}}, [=](Inputs v) -> Outputs { return {contiguous(dimshuffle(turned_norm(v), {0, 2, 1, 3}))}; });
   list.add("norm_of_halves", {{rows, 4096}, {rows, 4096}, {8192}}, [](Inputs v) -> Outputs { return {rms_norm(concatenate({v[0], v[1]}, 1), v[2])}; });
   list.add("norm_swiglu", {{rows, 8192}, {8192}}, [](Inputs v) -> Outputs { return {swiglu_halves(rms_norm(v[0], v[1]))}; });
   list.add("norm_lstm_cell", {{rows, 4096}, {4096}, {4096}, {rows, 1024}}, [](Inputs v) -> Outputs {

@@ -67,6 +67,23 @@ TEST_P(Parts, OneKernelWritesAllPartsOfOneShape) {
   expect({x}, parts, [](const Vars& of) { return stack(of, 3); }, {{ramp({2, 3, 6}, 0.1)}}, 1);
 }
 
+/// Axes but for the last one in another order, as of heads whose halves were turned into each other.
+TEST_P(Parts, AreWrittenInAnotherOrderOfAxes) {
+  const Variable x = input({float32, {kUnknown, 3, 16}}, "x"), y = input({float32, {kUnknown, 3, 32}}, "y");
+  const std::vector<std::vector<Array>> calls{{ramp({4, 3, 16}, 0.1), ramp({4, 3, 32}, 0.1)}, {ramp({1, 3, 16}), ramp({1, 3, 32})}, {ramp({7, 3, 16}, 0.2), ramp({7, 3, 32}, 0.3)}};
+  const Vars alike{x * 2, exp(x)}, unlike{x * 2, y + 1};
+  expect(
+      {x, y}, alike, [](const Vars& of) { return contiguous(dimshuffle(beside(of, 2), {1, 0, 2})); }, calls, 1);
+  expect(
+      {x, y}, alike, [](const Vars& of) { return contiguous(dimshuffle(beside(of, 0), {1, 0, 2})); }, calls, 1);
+  expect(
+      {x, y}, alike, [](const Vars& of) { return contiguous(dimshuffle(stack(of, 1), {1, 2, 0, 3})); }, calls, 1);
+  expect(
+      {x, y}, unlike, [](const Vars& of) { return contiguous(dimshuffle(beside(of, 2), {1, kNewAxis, 0, 2})); }, calls, 2);
+  expect(
+      {x, y}, {x - max(x, 2, keepdims), x * 2}, [](const Vars& of) { return contiguous(dimshuffle(beside(of, 2), {1, 0, 2})); }, calls, kAny);
+}
+
 TEST_P(Parts, ExtentsDiffer) {
   const Variable x = matrix("x"), y = matrix("y"), z = matrix("z");
   expect({x, y, z}, {sqr(x), -y, z * 0.5}, [](const Vars& of) { return beside(of, 1); }, {{ramp({4, 3}), ramp({4, 1}), ramp({4, 130})}, {ramp({1, 3}), ramp({1, 7}), ramp({1, 2})}, {ramp({4, 3}), ramp({4, 0}), ramp({4, 5})}}, 2);

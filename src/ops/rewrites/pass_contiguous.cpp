@@ -1,5 +1,6 @@
 #include "ops/rewrites/pass_contiguous.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -23,13 +24,34 @@ bool is_in_order(const FunctionGraph& graph, ValueId value) {
   return dynamic_cast<const KernelOp*>(&op) || dynamic_cast<const FusedOp*>(&op) || dynamic_cast<const ConcatenateOp*>(&op) || dynamic_cast<const ReshapingOp*>(&op);
 }
 
-/// Whether the value is a kernel's result with its axes, but for the last one, in another order.
-bool is_in_other_order(const FunctionGraph& graph, ValueId value) {
+bool is_made_by_kernel(const FunctionGraph& graph, ValueId value) {
+  const NodeId maker = graph.owner(value);
+  return maker != NodeId::kNone && (dynamic_cast<const KernelOp*>(&graph.op(maker)) || dynamic_cast<const FusedOp*>(&graph.op(maker)));
+}
+
+/// What kernels write where it is to lie, in place of a value that has the axes of their result, or of what is put together of their results, but for the last one, in another order. kNone: it has none of these.
+ValueId written_in_other_order(FunctionGraph& graph, ValueId value, const TensorType& type, SourceLine where) {
   const NodeId owner = graph.owner(value);
   const auto* view = owner == NodeId::kNone ? nullptr : dynamic_cast<const DimShuffleOp*>(&graph.op(owner));
-  if (!view || view->keeps_order() || !view->keeps_runs(graph.type(graph.inputs(owner)[0]))) return false;
-  const NodeId maker = graph.owner(graph.inputs(owner)[0]);
-  return maker != NodeId::kNone && (dynamic_cast<const KernelOp*>(&graph.op(maker)) || dynamic_cast<const FusedOp*>(&graph.op(maker)));
+  if (!view || view->keeps_order()) return ValueId::kNone;
+  const ValueId seen = graph.inputs(owner)[0];
+  std::vector<ValueId> parts = {seen};
+  std::int64_t axis = 0;
+  const auto* concatenate = graph.owner(seen) == NodeId::kNone ? nullptr : dynamic_cast<const ConcatenateOp*>(&graph.op(graph.owner(seen)));
+  if (concatenate) {
+    const auto place = std::find(view->pattern().begin(), view->pattern().end(), concatenate->axis());
+    if (place == view->pattern().end() || graph.uses(seen).size() > 1) return ValueId::kNone;
+    axis = place - view->pattern().begin();
+    parts.assign(graph.inputs(graph.owner(seen)).begin(), graph.inputs(graph.owner(seen)).end());
+  }
+  if (!std::all_of(parts.begin(), parts.end(), [&](ValueId part) { return is_made_by_kernel(graph, part) && view->keeps_runs(graph.type(part)); })) return ValueId::kNone;
+  const OpPtr turn = graph.op_ptr(owner);
+  for (ValueId& part : parts) {
+    const ValueId inputs[] = {part};
+    part = concatenate ? graph.outputs(graph.add(turn, inputs, graph.where(owner)))[0] : value;
+  }
+  const TensorType types[] = {type};
+  return graph.outputs(graph.add(std::make_shared<const ConcatenateOp>(static_cast<int>(axis)), parts, types, where))[0];
 }
 
 /// The parts of which the axes of a reshape are, where it does no more than take axes apart; the first extents may be unknown, where all that follows says that they are equal.
@@ -90,10 +112,8 @@ FunctionGraph pass_contiguous(FunctionGraph graph) {
     const ValueId from = graph.inputs(node)[0], to = graph.outputs(node)[0];
     if (is_in_order(graph, from)) {
       graph.replace(to, from);
-    } else if (is_in_other_order(graph, from)) {
-      const ValueId inputs[] = {from};
-      const TensorType types[] = {graph.type(to)};
-      graph.replace(to, graph.outputs(graph.add(std::make_shared<const ConcatenateOp>(0), inputs, types, graph.where(node)))[0]);
+    } else if (const ValueId written = written_in_other_order(graph, from, graph.type(to), graph.where(node)); written != ValueId::kNone) {
+      graph.replace(to, written);
     } else {
       continue;
     }

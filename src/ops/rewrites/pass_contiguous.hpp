@@ -2,7 +2,7 @@
 // what leaves the function has memory of its own, into which it would copy. Behind the other rewrites, as they may yet put a view in the place of what makes x. Exact.
 //
 // Where a generated kernel has written x and the node looks at its axes in another order, as heads of attention behind a norm, it becomes a concatenation of that alone: the kernel then writes each element
-// where it is to lie (runtime/exec/parts_plan.hpp), and nothing is left to copy. Only where DimShuffleOp::keeps_runs: pieces of few bytes, which a kernel of rows would write one by
+// where it is to lie (runtime/exec/parts_plan.hpp), and nothing is left to copy. So is what concatenate puts together of kernels' results, part by part. Only where DimShuffleOp::keeps_runs: pieces of few bytes, which a kernel of rows would write one by
 // one, a copy by tiles moves sooner.
 //
 // A reshape of contiguous(view) that only takes axes apart, as for groups of the columns of a slice, is a view of any array (take_apart_op.hpp): where kernels alone read it, nothing is copied.

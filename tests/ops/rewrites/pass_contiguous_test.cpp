@@ -48,6 +48,16 @@ TEST(PassContiguous, LetsAKernelWriteItsResultInAnotherOrderOfAxes) {
   EXPECT_EQ(passed(x, contiguous(dimshuffle(sum(x, 1, keepdims), {1, kNewAxis, 0, 2}))), "sum dimshuffle concatenate");
 }
 
+/// As heads whose halves were turned into each other.
+TEST(PassContiguous, LetsKernelsWritePartsOfAWholeInAnotherOrderOfAxes) {
+  const Variable x = input({float32, {kUnknown, 3, 16}}, "x"), both = concatenate({exp(x), sqr(x)}, 2);
+  EXPECT_EQ(passed(x, contiguous(dimshuffle(both, {1, 0, 2}))), "sqr dimshuffle exp dimshuffle concatenate");
+  EXPECT_EQ(passed(x, contiguous(dimshuffle(concatenate({exp(x), x}, 2), {1, 0, 2}))), "exp concatenate dimshuffle contiguous") << "no kernel writes x";
+  EXPECT_EQ(passed(x, contiguous(dimshuffle(both, {1, 0, 2})) + sum(both)), "sqr exp concatenate sum dimshuffle dimshuffle contiguous add") << "the whole is read, too";
+  const Variable narrow = input({float32, {4, 3, 8}}, "narrow");
+  EXPECT_EQ(passed(narrow, contiguous(dimshuffle(concatenate({exp(narrow), sqr(narrow)}, 2), {1, 0, 2}))), "sqr exp concatenate dimshuffle contiguous") << "parts of short runs";
+}
+
 TEST(PassContiguous, LeavesPiecesThatACopyMovesSooner) {
   const Variable x = input({float32, {kUnknown, 3, 16}}, "x"), narrow = input({float32, {5, 3, 15}}, "narrow"), open = input({float32, {5, 3, kUnknown}}, "open");
   EXPECT_EQ(passed(x, contiguous(dimshuffle(exp(x), {1, 2, 0}))), "exp dimshuffle contiguous");
