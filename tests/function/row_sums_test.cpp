@@ -96,6 +96,29 @@ TEST_P(RowSums, AreNoNumbersWhereElementsAreNone) {
   for (double value : found) EXPECT_TRUE(std::isnan(value)) << value;
 }
 
+/// Of no rows the mean is no number, nor is what it scales by: the sum is 0 all the same.
+TEST_P(RowSums, OfNoElementsAre0WhateverTheirScale) {
+  for (const DType dtype : {bfloat16, float32, float64}) {
+    for (const int axis : {0, 1}) {
+      const Shape none = axis == 0 ? Shape{0, 7} : Shape{7, 0}, some = axis == 0 ? Shape{5, 7} : Shape{7, 5};
+      for (const bool is_known : {false, true}) {
+        if (is_known && dtype != float32) continue;
+        const TensorType type{dtype, is_known ? none : Shape{kUnknown, kUnknown}};
+        const Variable x = input(type, "x"), y = input(type, "y"), centred = x - mean(x, axis, keepdims), spread = rsqrt(mean(sqr(centred), axis, keepdims));
+        const Variable both = y * spread - centred * spread, scale = ones_like(x);
+        const Variable sums[] = {sum(y * spread, axis), sum(-(spread * y), axis, keepdims), sum(both, axis), both, grad(sum(sqr(centred * spread * scale)), scale)};
+        const Function f = function({x, y}, std::vector<Variable>(std::begin(sums), std::end(sums)), {.device = device()});
+        const Results found = f(noise(none, dtype), noise(none, dtype));
+        for (const int i : {0, 1, 2}) EXPECT_EQ(found[i].to_doubles(), std::vector<double>(7, 0.0)) << name(dtype) << ", axis " << axis << ", result " << i;
+        if (is_known) continue;
+        const Array a = noise(some, dtype), b = noise(some, dtype);
+        const std::vector<double> sum_of_some = f(a, b)[0].to_doubles();
+        for (const double value : sum_of_some) EXPECT_TRUE(std::isfinite(value) && value != 0);
+      }
+    }
+  }
+}
+
 TEST_P(RowSums, RefuseTermsOfUnlikeExtents) {
   const Variable x = matrix("x"), y = matrix("y"), r = sum(x, 1, keepdims), c = sum(y, 1, keepdims);
   const Function f = function({x, y}, {sum(x * r + y * c, 1, keepdims)}, {.device = device()});

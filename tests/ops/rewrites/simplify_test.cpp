@@ -14,6 +14,7 @@
 #include <damo/ops/shape.hpp>
 #include <damo/ops/softmax.hpp>
 #include <damo/ops/subtensor.hpp>
+#include "ops/reduce_op.hpp"
 #include "support/formula.hpp"
 
 namespace damo {
@@ -237,11 +238,14 @@ TEST_F(Simplify, PutsPartsThatWereSetIntoZerosSideBySide) {
 
 TEST_F(Simplify, TakesSumsThatWaitForOthersApart) {
   const Variable centred = x_ - mean(x_, 1, keepdims), r = rsqrt(mean(sqr(centred), 1, keepdims)), c = sum(y_ * centred, 1, keepdims), of_y = sum(y_, 1, keepdims);
-  EXPECT_EQ(simplified(sum(-(y_ * r), 1, keepdims)), simplified(neg(r) * of_y));
-  EXPECT_EQ(simplified(sum(y_ * (x_ * c), 1, keepdims)), simplified(c * sum(y_ * x_, 1, keepdims))) << "a factor of a factor";
+  const auto of_any = [](const Variable& scale, const Variable& elements) { return where(eq(count_of(elements, 0b11, {}), 0.0), 0.0, scale); };  // of no elements, too
+  EXPECT_EQ(simplified(sum(-(y_ * r), 1, keepdims)), simplified(of_any(neg(r), y_) * of_y));
+  EXPECT_EQ(simplified(sum(y_ * (x_ * c), 1, keepdims)), simplified(of_any(c, y_ * x_) * sum(y_ * x_, 1, keepdims))) << "a factor of a factor";
   const Variable both = y_ * r + centred * c, difference = y_ * r - x_ * c;
-  EXPECT_EQ(simplified(both * sum(both, 1, keepdims)), simplified(both * (r * of_y))) << "the sum of x - mean(x) is 0";
-  EXPECT_EQ(simplified(difference * sum(-difference, 1, keepdims)), simplified(difference * (neg(r) * of_y + c * sum(x_, 1, keepdims))));
+  EXPECT_EQ(simplified(both * sum(both, 1, keepdims)), simplified(both * (of_any(r, y_) * of_y))) << "the sum of x - mean(x) is 0";
+  EXPECT_EQ(simplified(difference * sum(-difference, 1, keepdims)), simplified(difference * (of_any(neg(r), y_) * of_y + of_any(c, x_) * sum(x_, 1, keepdims))));
+  const Variable spread = rsqrt(mean(sqr(k_), 1, keepdims)), elements = exp(k_);
+  EXPECT_EQ(simplified(sum(elements * spread, 1, keepdims)), simplified(spread * sum(elements, 1, keepdims))) << "of which there are three";
 }
 
 TEST_F(Simplify, MultipliesInPlaceOfSumsOfOneElement) {
