@@ -63,6 +63,9 @@ struct MatrixFunctionsOf {
     return result;
   }
 
+  /// (..., 1) of values (..., k), descending: the first; of none 0.
+  static Value greatest(const Value& values) { return sum(where(eq(World::places(values, -1), 0), values, 0.0), -1, true); }
+
   struct Solved {
     Value solution, residuals, rank, values;
   };
@@ -70,7 +73,7 @@ struct MatrixFunctionsOf {
   static Solved lstsq(const Value& a, const Value& b, const Value& inverse, const Value& values, double rcond) {
     const bool is_vector = World::dims(b).rank() == 1;
     const Value column = is_vector ? expand_dims(b, 1) : b, solution = matmul(inverse, column), rest = sub(matmul(a, solution), column);
-    const Value residuals = sum(sqr(rest), -2), counts = gt(values, mul(max(values, -1, true), rcond));
+    const Value residuals = sum(sqr(rest), -2), counts = gt(values, mul(greatest(values), rcond));
     return {is_vector ? squeeze(solution, -1) : solution, is_vector ? squeeze(residuals, -1) : residuals, sum(World::converted(counts, int64), -1), values};
   }
 };

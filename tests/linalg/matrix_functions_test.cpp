@@ -122,6 +122,32 @@ TEST_P(MatrixFunctions, LeastSquaresAreNumPys) {
   EXPECT_THAT(error_of([&] { lstsq(b, b); }), HasSubstr("lstsq: a is no matrix"));
 }
 
+/// NumPy's, but for residuals, which are those of the solution there is: np.linalg.lstsq(np.ones((3, 0)), b) has rank 0, no values and |b|^2.
+TEST_P(MatrixFunctions, LeastSquaresOfNoColumnsOrRowsHaveRank0) {
+  if (!has_factors()) GTEST_SKIP() << "needs LAPACK or cuSOLVER";
+  for (const Shape& shape : {Shape{1, 0}, Shape{3, 0}, Shape{0, 2}, Shape{0, 0}}) {
+    const Array a = Array::zeros(shape, float64, device()), b = Array::full({shape[0]}, 2.0, float64, device());
+    const double residual = 4.0 * static_cast<double>(shape[0]);
+    const Values zeros(static_cast<std::size_t>(shape[1]), 0.0);
+    const auto expect = [&](const Array& solution, const Array& residuals, const Array& rank, const Array& values) {
+      EXPECT_EQ(solution.shape(), (Shape{shape[1]}));
+      EXPECT_EQ(solution.to_doubles(), zeros);
+      EXPECT_EQ(residuals.to_doubles(), Values{residual});
+      EXPECT_EQ(rank.to_doubles(), Values{0});
+      EXPECT_EQ(values.shape(), Shape{0});
+    };
+    const LeastSquaresArrays eager = lstsq(a, b);
+    expect(eager.solution, eager.residuals, eager.rank, eager.values);
+    for (const bool is_known : {false, true}) {
+      SCOPED_TRACE(to_string(shape) + (is_known ? ", known" : ""));
+      const Variable x = input({float64, is_known ? shape : Shape{kUnknown, kUnknown}}), y = input({float64, {is_known ? shape[0] : kUnknown}});
+      const LeastSquares parts = lstsq(x, y);
+      const Results r = function({x, y}, {parts.solution, parts.residuals, parts.rank, parts.values}, options())(a, b);
+      expect(r[0], r[1], r[2], r[3]);
+    }
+  }
+}
+
 TEST_P(MatrixFunctions, LuFactorsAreThoseOfTheRowsInOrder) {
   if (!has_factors()) GTEST_SKIP() << "needs LAPACK or cuSOLVER";
   const Array x = of({2, 4, 1, 1, 1, 3, 4, 2, -2, 0, 1, 2, 3, 0, 0, 0, 2, 5}, {2, 3, 3});

@@ -55,7 +55,7 @@ LeastSquaresArrays lstsq(const Array& a, const Array& b, std::optional<double> r
     const Array wide = OfArrays::converted(a, dtype);
     const double least = least_share(wide.shape(), dtype, rcond);
     const auto [u, values, vt] = svd(wide, false);
-    const Array is_small = le(values, mul(max(values, -1, true), least)), inverses = where(is_small, 0, reciprocal(where(is_small, 1, values)));  // NaN is not
+    const Array is_small = le(values, mul(EagerMatrices::greatest(values), least)), inverses = where(is_small, 0, reciprocal(where(is_small, 1, values)));  // NaN is not
     const Array inverse = matmul(mul(swap_axes(vt, -1, -2), expand_dims(inverses, -2)), swap_axes(u, -1, -2));
     const auto parts = EagerMatrices::lstsq(wide, OfArrays::converted(b, dtype), inverse, values, least);
     return {OfArrays::converted(parts.solution, shown), OfArrays::converted(parts.residuals, shown), parts.rank, OfArrays::converted(parts.values, shown)};
