@@ -141,6 +141,12 @@ TEST(Dot, QuotesWhateverANameHolds) {
   EXPECT_THAT(to_dot(tanh_op(x)), HasSubstr("label=\"a \\\"b\\\" \\\\N\\nc\""));
 }
 
+TEST(Dot, IsUtf8WhateverANameHolds) {
+  const std::string umlaut = "\xc3\xbc", none = "\xEF\xBF\xBD";
+  EXPECT_THAT(to_dot(tanh_op(vector("a\xff" + umlaut + "\xc3"))), HasSubstr("label=\"a" + none + umlaut + none + "\""));
+  EXPECT_THAT(to_dot(tanh_op(vector("\xed\xa0\x80\"\\"))), HasSubstr("label=\"" + none + none + none + "\\\"\\\\\"")) << "half of a pair of UTF-16 is no character";
+}
+
 TEST(Dot, IsAcceptedByGraphviz) {
   if (std::system("command -v dot > /dev/null 2>&1") != 0) GTEST_SKIP() << "needs Graphviz: no program named dot";
   const testing::ScratchDirectory scratch;

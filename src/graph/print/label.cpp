@@ -106,7 +106,14 @@ std::string escape_xml(std::string_view text) {
 
 std::string quote_dot(std::string_view text) {
   std::string quoted = "\"";
-  for (const char c : text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t bytes = character_bytes(text.substr(at));
+    if (bytes != 1) {
+      quoted += bytes == 0 ? kNoCharacter : text.substr(at, bytes);
+      at += std::max<std::size_t>(bytes, 1);
+      continue;
+    }
+    const char c = text[at++];
     if (c == '"' || c == '\\') quoted += '\\';
     if (c == '\n')
       quoted += "\\n";

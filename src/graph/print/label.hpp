@@ -25,7 +25,7 @@ std::size_t count_characters(std::string_view text);
 
 /// For element text and attribute values; what XML cannot hold, control characters and bytes that are no UTF-8, becomes U+FFFD.
 std::string escape_xml(std::string_view text);
-/// With the quotes.
+/// With the quotes, as UTF-8: control characters become spaces, bytes that are no UTF-8 U+FFFD.
 std::string quote_dot(std::string_view text);
 
 /// The graph of some outputs, its free inputs found by itself.
