@@ -1,7 +1,7 @@
 // DataReport: what a kernel found wrong in its data, for an error that a person can read. A kernel gets address() and, instead of
 // what it cannot do, writes three numbers there:
 //
-//   found[1] = position; found[2] = extent; found[0] = 1;
+//   found[1] = position; found[2] = extent; found[0] = 1;  // a position of uint64 by its bits
 //
 // Kernels of a CPU are over when their launch returns, so check() then throws at once. A GPU runs behind the program: check()
 // before the next launch, and whoever waits for the device (Backend::throw_found), tell of it. See tests/function/indexing_test.cpp.

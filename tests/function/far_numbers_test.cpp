@@ -105,6 +105,20 @@ TEST_P(FarNumbers, RefusePositionsThatNoAxisHas) {
   }
 }
 
+TEST_P(FarNumbers, RefuseUnsignedPositionsThatNoSignedNumberIs) {
+  const Array x = numbers(5);
+  const Variable u = vector("u"), p = vector("p", uint64);
+  const Function f = function({u, p}, {take(u, p, 0)}, options());
+  for (const std::uint64_t at : {std::uint64_t{5}, std::uint64_t{1} << 63, (std::uint64_t{1} << 63) + 7, ~std::uint64_t{0}}) {
+    const std::string text = "take: position " + std::to_string(at) + " is not on axis 0, whose extent is 5";
+    const Array positions = Array::from(std::vector<std::uint64_t>{at}, {1}, device());
+    EXPECT_THAT(error_of<IndexError>([&] { take(x, positions, 0).to_doubles(); }), HasSubstr(text));
+    EXPECT_THAT(error_of<IndexError>([&] { f(x, positions)[0].to_doubles(); }), HasSubstr(text));
+  }
+  const Array signed_ones = Array::from(std::vector<std::int64_t>{-6}, {1}, device());
+  EXPECT_THAT(error_of<IndexError>([&] { take(x, signed_ones, 0).to_doubles(); }), HasSubstr("position -6 is"));
+}
+
 TEST_P(FarNumbers, RepeatNothingAnyNumberOfTimes) {
   const Array none = Array::zeros({0}, float32, device()), x = numbers(3), flat = Array::zeros({0, 3}, float32, device());
   const Variable u = vector("u"), m = matrix("m");

@@ -52,15 +52,15 @@ DType word_dtype(DType dtype) {
 }
 Array as_words(const Array& x) { return x.view(word_dtype(x.dtype()), x.shape(), x.strides(), 0); }
 
-/// A device's reports of positions, by who asks and the axis.
+/// A device's reports of positions, by who asks, the axis and the positions' dtype.
 class PositionReports final : public Companion {
  public:
   explicit PositionReports(Backend& backend) : backend_(backend) {}
-  std::shared_ptr<DataReport> of(const std::string& user, int axis, CountsFromEnd counts) {
+  std::shared_ptr<DataReport> of(const std::string& user, int axis, CountsFromEnd counts, DType dtype) {
     const std::lock_guard lock(mutex_);
-    std::shared_ptr<DataReport>& report = reports_[{user, axis, counts}];
+    std::shared_ptr<DataReport>& report = reports_[{user, axis, counts, dtype}];
     if (report) return report;
-    report = std::make_shared<DataReport>(Device(&backend_), [user, axis, counts](std::int64_t position, std::int64_t extent) { return beyond_axis(user, position, axis, extent, {}, counts); });
+    report = std::make_shared<DataReport>(Device(&backend_), [user, axis, counts, dtype](std::int64_t position, std::int64_t extent) { return beyond_axis(user, reported_position(position, dtype), axis, extent, {}, counts); });
     if (!is_host(backend_)) backend_.watch(report);
     return report;
   }
@@ -68,7 +68,7 @@ class PositionReports final : public Companion {
  private:
   Backend& backend_;
   std::mutex mutex_;
-  std::map<std::tuple<std::string, int, CountsFromEnd>, std::shared_ptr<DataReport>> reports_;
+  std::map<std::tuple<std::string, int, CountsFromEnd, DType>, std::shared_ptr<DataReport>> reports_;
 };
 
 /// A device's kernels that follow positions.
@@ -115,12 +115,12 @@ Array checked_positions(const char* user, const Array& positions, int axis, std:
                              text("const long long at = p[i] > 0 && (long long)p[i] < 0 ? 0x7fffffffffffffff : (long long)p[i]; const bool is_there = at >= least && at < extent;"
                                   "if (!is_there) {"
                                   "  volatile long long* found = (volatile long long*)found_at;"
-                                  "  found[1] = at; found[2] = extent; found[0] = 1;"
+                                  "  found[1] = (long long)p[i]; found[2] = extent; found[0] = 1;"
                                   "}"
                                   "z[i] = !is_there ? otherwise : at < 0 ? at + extent : at"),
                              {.name = "check_positions"});
   });
-  const std::shared_ptr<DataReport> report = backend.companion<PositionReports>()->of(user, axis, counts);
+  const std::shared_ptr<DataReport> report = backend.companion<PositionReports>()->of(user, axis, counts, dtype);
   const Array checked = found->results(positions, counts == CountsFromEnd::kYes ? -extent : std::int64_t{0}, extent, otherwise, static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(report->address())))[0];
   if (is_host(backend)) report->check();
   return checked;

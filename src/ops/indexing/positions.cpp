@@ -28,7 +28,7 @@ __global__ void check_positions(const Position* positions, long long count, long
     const long long at = position > 0 && (long long)position < 0 ? 0x7fffffffffffffff : (long long)position;  // beyond 2^63 counts from no end
     const bool is_there = at >= least && at < extent;
     if (!is_there) {
-      found[1] = at;
+      found[1] = (long long)position;
       found[2] = extent;
       found[0] = 1;
     }
@@ -71,8 +71,8 @@ class CheckedPositionsOp final : public Op {
     const Cell* before = node.inputs().size() > 2 ? &context.storage(node.input(2)) : nullptr;
     const std::string name = "check_positions<" + type_name(node.input(0).dtype()) + ">";
     const Kernel kernel = context.compile(kSource, name);
-    const auto describe = [user = called_at(node.where(), user_), axis = axis_, where = node.where(), counts = counts_](std::int64_t position, std::int64_t extent) {
-      return beyond_axis(user, position, axis, extent, where, counts);
+    const auto describe = [user = called_at(node.where(), user_), axis = axis_, where = node.where(), counts = counts_, dtype = node.input(0).dtype()](std::int64_t position, std::int64_t extent) {
+      return beyond_axis(user, reported_position(position, dtype), axis, extent, where, counts);
     };
     const auto report = std::make_shared<DataReport>(context.device(), describe);
     Backend& backend = context.device().backend();
@@ -158,9 +158,13 @@ void refuse_empty_axis(const std::string& user, int axis) {
   throw ShapeError(user + ": there is nothing to take from axis " + std::to_string(axis) + ", which has no elements", "give x elements, or no positions");
 }
 
-ErrorParts beyond_axis(const std::string& user, std::int64_t position, int axis, std::int64_t extent, SourceLine line, CountsFromEnd counts) {
-  ErrorParts parts{user + ": position " + std::to_string(position) + " is not on axis " + std::to_string(axis) + ", whose extent is " + std::to_string(extent), {}, {},
-                   extent == 0 ? "give x elements, or a slice in the position's place" : "give positions from " + std::to_string(counts == CountsFromEnd::kYes ? -extent : 0) + " to " + std::to_string(extent - 1)};
+Scalar reported_position(std::int64_t bits, DType dtype) {
+  if (dtype == uint64) return static_cast<std::uint64_t>(bits);
+  return bits;
+}
+
+ErrorParts beyond_axis(const std::string& user, Scalar position, int axis, std::int64_t extent, SourceLine line, CountsFromEnd counts) {
+  ErrorParts parts{user + ": position " + to_string(position) + " is not on axis " + std::to_string(axis) + ", whose extent is " + std::to_string(extent), {}, {}, extent == 0 ? "give x elements, or a slice in the position's place" : "give positions from " + std::to_string(counts == CountsFromEnd::kYes ? -extent : 0) + " to " + std::to_string(extent - 1)};
   if (line) parts.where = user + " built at " + to_string(line);
   return parts;
 }

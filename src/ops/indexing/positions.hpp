@@ -4,6 +4,7 @@
 #include <string>
 
 #include <damo/error.hpp>
+#include <damo/scalar.hpp>
 #include <damo/variable.hpp>
 
 namespace damo {
@@ -35,7 +36,10 @@ std::int64_t position_on_axis(const std::string& user, std::int64_t position, in
 /// Throws ShapeError, in that name: where positions are given on an axis without any.
 [[noreturn]] void refuse_empty_axis(const std::string& user, int axis);
 
+/// The position of that dtype whose bits a kernel reported (data_report.hpp): those of uint64 may be beyond int64.
+Scalar reported_position(std::int64_t bits, DType dtype);
+
 /// What is said of a position that is not on its axis.
-ErrorParts beyond_axis(const std::string& user, std::int64_t position, int axis, std::int64_t extent, SourceLine line, CountsFromEnd counts = CountsFromEnd::kYes);
+ErrorParts beyond_axis(const std::string& user, Scalar position, int axis, std::int64_t extent, SourceLine line, CountsFromEnd counts = CountsFromEnd::kYes);
 
 }  // namespace damo
