@@ -109,6 +109,9 @@ bool uses(const Names& names, const char* file) {
   return false;
 }
 
+/// Whether a row may name a function of float_names.h, which call those of all families.
+bool wants_float_names(const std::string* source) { return !source || uses(names_in(*source), "float_names.h"); }
+
 /// Files that are read together or not at all: a function is there for float and for double, or for neither, so that
 /// what a call means never depends on which were left out. A math file in no family is always read.
 struct Family {
@@ -180,7 +183,9 @@ std::string math_includes(const std::string* source, bool cuda) {
 }  // namespace
 
 std::string umbrella_header(bool cuda, const std::string* source) {
-  std::string text = include("number_types.h") + include("core.h") + math_includes(source, cuda);
+  const bool has_float_names = !cuda && wants_float_names(source);
+  std::string text = include("number_types.h") + include("core.h") + math_includes(has_float_names ? nullptr : source, cuda);
+  if (has_float_names) text += include("float_names.h");
   if (!cuda || !source || wants(*source, "elementwise.h")) text += include("convert.h") + include("float8.h") + include("elementwise.h") + include("ordinals.h") + include("random.h");
   if (!cuda) return text + include("strips.h");
   // So far it is written as plain C++: in CUDA C the pragma makes device functions of it.
