@@ -69,6 +69,16 @@ TEST(Math, FunctionsOfIntegersOfTwoKindsAreOfTheFirstFloatThatTakesBoth) {
   EXPECT_EQ(hypot(damo::vector("a", int8), 3).dtype(), float16);
 }
 
+TEST(Math, PowersOfBoolsPromoteAsSumsOfThemDo) {
+  // np.power(b, 2).dtype and (b + 2).dtype are int64; that of b ** 2 is int8, for which NumPy takes np.square.
+  const Variable flag = damo::vector("flag", bool_);
+  EXPECT_EQ(pow(flag, 2).dtype(), int64);
+  EXPECT_EQ((flag + 2).dtype(), int64);
+  EXPECT_EQ(pow(flag, 2.0).dtype(), float64);
+  EXPECT_EQ(pow(flag, damo::vector("n", int8)).dtype(), int8);
+  EXPECT_THROW(pow(flag, flag), TypeError);
+}
+
 TEST(Math, EveryCallCarriesTheUsersLine) {
   EXPECT_EQ(exp(x).where().line, __LINE__);
   EXPECT_EQ((x + y).where().line, __LINE__);
