@@ -77,19 +77,22 @@ Function copy_and_chain(const Device& device) {
 }
 
 TEST_F(FakeCudaNvrtc, RowsThatAreNotAlignedHaveATextOfTheirOwnWhichIsCompiledOnce) {
-  const testing::ScratchDirectory nothing_compiled_before;
-  const testing::Environment directory("DAMO_CACHE_DIR", nothing_compiled_before.path());
+  // A device's cache on disk is opened with the first kernel of the process and may have these: a text is compiled or read from there.
+  const auto texts = [&] {
+    const CacheStatistics statistics = cache_statistics(device());
+    return statistics.compiles + statistics.disk_hits;
+  };
   const Variable x = input({float32, {64, 1024}}, "x");  // of unknown extents kernels for others may be compiled beside
   const Function f = function({x}, {sum(x * x, 1)}, {.device = device()});
   const Array aligned = Array::zeros({64, 1024}, float32, device());
   const Array shifted = Array::zeros({64 * 1024 + 1}, float32, device()).view(float32, {64, 1024}, {1024, 1}, 1);
   f(aligned);
-  const std::uint64_t before = cache_statistics(device()).compiles;
+  const std::uint64_t before = texts();
   f(shifted);
-  EXPECT_EQ(cache_statistics(device()).compiles, before + 1);
+  EXPECT_EQ(texts(), before + 1);
   f(shifted);
   f(aligned);
-  EXPECT_EQ(cache_statistics(device()).compiles, before + 1);
+  EXPECT_EQ(texts(), before + 1);
 }
 
 TEST_F(FakeCudaNvrtc, ACallThatComesAgainIsOneLaunchOfAGraph) {
