@@ -133,6 +133,53 @@ TEST_P(PadFusion, HasTheBitsOfTheValue) {
   EXPECT_EQ(numbers(function(both, outputs, {.device = device()})(x, Array::from(std::vector<float>{4}, {}, device()))[0])[0], 8);
 }
 
+TEST_P(PadFusion, MovesFloatsOf8Bits) {
+  const std::vector<std::pair<Shape, std::vector<PadWidth>>> shapes{{{7}, {{2, 3}}}, {{5, 9}, {{1, 1}, {1, 3}}}, {{3, 64}, {{1, 0}, {16, 32}}}, {{4, 5, 6}, {{0, 0}, {1, 2}, {3, 0}}}, {{0, 3}, {{2, 1}, {1, 0}}}};
+  for (const DType dtype : {float8_e4m3, float8_e5m2}) {
+    for (const auto& [shape, widths] : shapes) {
+      SCOPED_TRACE(std::string(damo::name(dtype)) + " " + to_string(shape));
+      const Array x = noise(shape, dtype);
+      const Numbers wanted = padded(numbers(x), shape, widths, 1.5);
+      Numbers tripled = wanted;
+      for (double& number : tripled) number *= 3;
+      for (const bool known : {true, false}) {
+        const Variable v = input(type_of(x, known)), inputs[] = {v}, at = pad(v, widths, 1.5), wide = cast(at, float32), outputs[] = {where(wide > 0, at, at), wide * 3};
+        const Function f = function(inputs, outputs, {.device = device()});
+        const Results got = f(x);
+        EXPECT_EQ(got[0].dtype(), dtype);
+        EXPECT_EQ(numbers(got[0]), wanted);
+        EXPECT_EQ(numbers(got[1]), tripled);
+        EXPECT_EQ(frames_of(f), is_cpu() ? 0 : 1) << f.explain();
+      }
+    }
+  }
+}
+
+/// Two rows that lie further apart than 32 bits count; of the memory between them nothing is touched.
+TEST_P(PadFusion, ReadsRowsThatLieFarApart) {
+  constexpr std::int64_t kApart = (std::int64_t{1} << 31) + 32;
+  const std::vector<PadWidth> widths{{1, 2}, {16, 3}};
+  const Array memory = Array::empty({kApart + 64}, int8, device());
+  for (const std::int64_t columns : {16, 13}) {
+    for (const std::int64_t step : {1, 2, -1}) {
+      SCOPED_TRACE(std::to_string(columns) + " by " + std::to_string(step));
+      const Array values = noise({2, columns}, int8), x = memory.view(int8, {2, columns}, {kApart, step}, step < 0 ? columns - 1 : 0);
+      assign(x, values);
+      const Variable v = input(type_of(x, columns == 16)), w = input(type_of(x, columns == 16)), outputs[] = {pad(v, widths, 3) * 2, pad(v, widths, 3) - pad(w, widths, -1)};
+      const Function f = function({v, w}, std::vector<Variable>(std::begin(outputs), std::end(outputs)), {.device = device()});
+      const Results got = f(x, values);
+      Numbers wanted = padded(numbers(values), {2, columns}, widths, 3), rest = padded(Numbers(static_cast<std::size_t>(2 * columns), 0.0), {2, columns}, widths, 4);
+      for (double& number : wanted) number *= 2;
+      EXPECT_EQ(numbers(got[0]), wanted);
+      EXPECT_EQ(numbers(got[1]), rest);
+      if (is_cpu()) continue;
+      std::string sources;
+      for (const auto& kernel : f.kernels()) sources += kernel.source;
+      EXPECT_THAT(sources, HasSubstr("< u64(a.inside")) << "a place within an array of 64 bits";
+    }
+  }
+}
+
 /// Of 64 bits several are one double.
 TEST_P(PadFusion, HasIntegersThatDoublesDoNotTellApart) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max(), kBig = std::int64_t{1} << 53;
