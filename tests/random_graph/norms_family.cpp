@@ -21,7 +21,6 @@ std::optional<NodeSpec> draw_norm(Draw& draw) {
   const std::optional<int> x = draw.find([&](const ValueType& type) { return !type.dims.empty() && !is_float8(type.dtype) && (is_floating(type.dtype) || takes_integers(name)); });
   if (!x) return {};
   NodeSpec node{.kind = NodeSpec::Kind::kFamily, .family = "norms", .name = name, .operands = {*x}, .pattern = {draw.number(0, draw.rank(*x) - 1), draw.number(0, 3), draw.number(0, 1), draw.number(0, 3)}};
-  if (name == "logcumsumexp" && draw.extent(draw.type(*x).dims[static_cast<std::size_t>(node.pattern[0])]) > 1000) return {};  // the reference adds up anew for each element
   if (name == "cross_entropy") node.operands.push_back(*draw.find([&](const ValueType& type) { return type.dims == draw.type(*x).dims; }));
   if (name == "sigmoid_cross_entropy" || name == "shares_of_halves") node.operands.push_back(draw.twin(*x));
   if (name.ends_with("global_norm")) node.operands.push_back(draw.twin(*x)), node.outputs = name == "global_norm" ? 1 : 2;
@@ -69,6 +68,21 @@ Tensor log_sum_exp(const Tensor& x, int axis) {
   return result;
 }
 
+/// log(sum(exp(x))) of what has gone by, of each element as it is added: in as many steps as there are elements. It moves by no more than the element that moves most.
+class RunningLogSumExp {
+ public:
+  Element add(const Element& x) {
+    error_ = std::max(error_, x.error);
+    if (std::isnan(x.value) || std::isnan(most_)) most_ = std::numeric_limits<Wide>::quiet_NaN();
+    else if (x.value > most_) sum_ = sum_ * std::exp(most_ - x.value) + 1, most_ = x.value;
+    else if (!std::isinf(most_)) sum_ += std::exp(x.value - most_);
+    return {std::isfinite(most_) ? most_ + std::log(sum_) : most_, error_};
+  }
+
+ private:
+  Wide most_ = -std::numeric_limits<Wide>::infinity(), sum_ = 0, error_ = 0;
+};
+
 Tensor computed(const NodeSpec& node, const Tensor& x, const std::vector<Tensor>& in) {
   const int axis = node.pattern[0];
   const std::string& name = node.name;
@@ -102,11 +116,13 @@ Tensor computed(const NodeSpec& node, const Tensor& x, const std::vector<Tensor>
   if (name == "logcumsumexp") {
     Tensor result = x;
     const std::int64_t extent = x.shape[axis], inner = inner_size(x.shape, axis);
-    for (std::int64_t i = 0; i < x.shape.size(); ++i) {
-      const std::int64_t place = i / inner % extent, count = node.pattern[2] ? extent - place : place + 1;
-      Tensor line{x.dtype, {count}, {}};
-      for (std::int64_t k = 0; k < count; ++k) line.elements.push_back(x.elements[static_cast<std::size_t>(i + (node.pattern[2] ? k : -k) * inner)]);
-      result.elements[static_cast<std::size_t>(i)] = log_sum_exp(line, 0).elements[0];
+    for (std::int64_t line = 0; line < x.shape.size() / extent; ++line) {
+      RunningLogSumExp sum;
+      for (std::int64_t k = 0; k < extent; ++k) {
+        const std::int64_t place = node.pattern[2] ? extent - 1 - k : k;
+        const auto at = static_cast<std::size_t>((line / inner * extent + place) * inner + line % inner);
+        result.elements[at] = sum.add(x.elements[at]);
+      }
     }
     for (Element& element : result.elements) element.error += static_cast<Wide>(extent) * (std::fabs(element.value) + 1) * (x.dtype == float64 ? 0x1p-51L : 0x1p-22L);
     return result;

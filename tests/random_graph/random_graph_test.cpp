@@ -111,6 +111,27 @@ TEST(RandomGraph, ReferenceKnowsHowFarErrorsReach) {
   EXPECT_EQ(cast_tensor(one(float32, std::nanl(""), 0), int32).elements[0].value, 0);
 }
 
+/// Graphs of long rows are checked within seconds: what goes back over a row for each of its elements takes minutes.
+TEST(RandomGraph, ReferencesGoAlongLongRowsOnce) {
+  constexpr std::int64_t kLong = 131072;
+  const auto one_of = [](const std::string& family, const std::string& name, std::vector<int> pattern, const Tensor& x) {
+    const NodeSpec node{.kind = NodeSpec::Kind::kFamily, .family = family, .name = name, .operands = {0}, .pattern = std::move(pattern)};
+    return op_family(family).reference(node, {x}, {x.dtype}).at(0);
+  };
+  Tensor x{float64, {kLong}, std::vector<Element>(kLong)};
+  for (const int reverse : {0, 1}) {
+    const Tensor sums = one_of("norms", "logcumsumexp", {0, 0, reverse, 0}, x);
+    for (std::int64_t i = 0; i < kLong; ++i) ASSERT_NEAR(static_cast<double>(sums.elements[static_cast<std::size_t>(i)].value), std::log(static_cast<double>(reverse ? kLong - i : i + 1)), 1e-12);
+  }
+  x.elements[2].value = INFINITY, x.elements[5].value = NAN;
+  const Tensor sums = one_of("norms", "logcumsumexp", {0, 0, 0, 0}, x);
+  EXPECT_EQ(sums.elements[4].value, INFINITY);
+  EXPECT_TRUE(std::isnan(sums.elements[6].value));
+  for (std::int64_t i = 0; i < kLong; ++i) x.elements[static_cast<std::size_t>(i)].value = static_cast<Wide>(i);
+  const Tensor shifted = one_of("shapes", "shifted", {0, 9, 9, -2, 2, 0}, x);
+  for (std::int64_t i = 0; i < kLong; ++i) ASSERT_EQ(shifted.elements[static_cast<std::size_t>(i)].value, static_cast<Wide>(std::min(i + 1, kLong - 1)));
+}
+
 }  // namespace
 }  // namespace damo::testing
 

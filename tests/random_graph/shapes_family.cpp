@@ -92,9 +92,11 @@ std::vector<std::int64_t> slice_places(std::int64_t extent, int start, int stop,
 Tensor replaced(const Tensor& x, const Tensor& other, int axis, const std::vector<std::int64_t>& places) {
   Tensor result = x;
   const std::int64_t inner = inner_size(x.shape, axis);
+  std::vector<bool> is_replaced(static_cast<std::size_t>(x.shape[axis]), false);
+  for (const std::int64_t place : places) is_replaced[static_cast<std::size_t>(place)] = true;
   for (std::size_t i = 0; i < x.elements.size(); ++i) {
     const std::int64_t at = static_cast<std::int64_t>(i) / inner % x.shape[axis];
-    if (std::find(places.begin(), places.end(), at) != places.end()) result.elements[i] = other.elements[i];
+    if (is_replaced[static_cast<std::size_t>(at)]) result.elements[i] = other.elements[i];
   }
   return result;
 }
