@@ -5,6 +5,7 @@
 #include <damo/ops/shape.hpp>
 #include <damo/ops/specify_shape.hpp>
 #include "graph/user_line.hpp"
+#include "ops/given_shape_op.hpp"
 #include "ops/gradient_parts.hpp"
 #include "ops/reshape_op.hpp"
 #include "runtime/array/view_layout.hpp"
@@ -28,75 +29,6 @@ class ReshapeLikeOp final : public ReshapingOp {
   Shape shape(std::span<const Layout> inputs) const override { return complete_shape(inputs[0].shape, inputs[1].shape); }
 };
 
-/// The axes from first to last as one.
-class FlattenOp final : public ReshapingOp {
- public:
-  FlattenOp(int first, int last) : first_(first), last_(last) {}
-  std::string name() const override { return "flatten"; }
-  Props props() const override { return {{"first", std::int64_t{first_}}, {"last", std::int64_t{last_}}}; }
-  Apply make_node(Inputs inputs) const override {
-    inputs.require_count(1);
-    return {*this, {in_order(inputs)}, {{inputs.at(0).dtype(), flat(inputs.at(0).dims())}}};
-  }
-
- private:
-  Shape shape(std::span<const Layout> inputs) const override { return flat(inputs[0].shape); }
-  Shape flat(const Shape& from) const {
-    Shape to, merged;
-    bool is_known = true;
-    for (int axis = 0; axis < from.rank(); ++axis) {
-      if (axis >= first_ && axis <= last_) {
-        merged.push_back(from[axis]);
-        is_known &= from[axis] != kUnknown;
-      } else {
-        to.push_back(from[axis]);
-      }
-    }
-    to.insert(first_, is_known ? merged.size() : kUnknown);
-    return to;
-  }
-  int first_, last_;
-};
-
-/// A view of all of x whose shape the user gives, with -1 or kUnknown where x's own extent stays.
-class GivenShapeOp : public Op {
- public:
-  bool takes_float8() const override { return true; }
-  explicit GivenShapeOp(const Shape& given) : given_(given) {}
-  Props props() const override { return {{"shape", std::vector<std::int64_t>(given_.begin(), given_.end())}}; }
-  Apply make_node(Inputs inputs) const override {
-    inputs.require_count(1);
-    const Variable& x = inputs.at(0);
-    return {*this, {x}, {{x.dtype(), shape_of(x.dims())}}};
-  }
-  int view_of(int) const override { return 0; }
-
- protected:
-  /// The view's shape, as far as x's is known. Throws ShapeError if that does not fit.
-  virtual Shape shape_of(const Shape& x) const = 0;
-  const Shape& given() const { return given_; }
-
- private:
-  Shape given_;
-};
-
-class BroadcastToOp final : public GivenShapeOp {
- public:
-  using GivenShapeOp::GivenShapeOp;
-  std::string name() const override { return "broadcast_to"; }
-  Layout view_layout(const Apply&, std::span<const Layout> inputs) const override {
-    const ViewLayout view = broadcast_layout({inputs[0].shape, inputs[0].strides, inputs[0].offset}, given());
-    static_cast<void>(view.shape.size());  // throws for one that is too large, as where shapes are known sooner
-    return {view.shape, view.strides, view.offset};
-  }
-  Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {
-    return Gradients(sum_to(output_gradients[0], node.input(0).dims(), node.where()));
-  }
-
- private:
-  Shape shape_of(const Shape& x) const override { return stretched_shape(x, given()); }
-};
-
 class SpecifyShapeOp final : public GivenShapeOp {
  public:
   using GivenShapeOp::GivenShapeOp;
@@ -112,6 +44,18 @@ class SpecifyShapeOp final : public GivenShapeOp {
 };
 
 }  // namespace
+
+Op::Layout BroadcastToOp::view_layout(const Apply&, std::span<const Layout> inputs) const {
+  const ViewLayout view = broadcast_layout({inputs[0].shape, inputs[0].strides, inputs[0].offset}, given());
+  static_cast<void>(view.shape.size());  // throws for one that is too large, as where shapes are known sooner
+  return {view.shape, view.strides, view.offset};
+}
+
+Gradients BroadcastToOp::gradient(const Apply& node, std::span<const Variable> output_gradients) const {
+  return Gradients(sum_to(output_gradients[0], node.input(0).dims(), node.where()));
+}
+
+Shape BroadcastToOp::shape_of(const Shape& x) const { return stretched_shape(x, given()); }
 
 Shape specified_shape(const Shape& x, const Shape& given) {
   Shape to = x;

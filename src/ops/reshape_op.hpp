@@ -1,4 +1,4 @@
-// ReshapingOp: ops that keep the elements and their order and change the axes. ReshapeOp: to a given shape.
+// ReshapingOp: ops that keep the elements and their order and change the axes. ReshapeOp: to a given shape; FlattenOp: some axes become one.
 #pragma once
 #include <string>
 #include <utility>
@@ -52,6 +52,38 @@ class ReshapeOp final : public ReshapingOp {
   Shape shape(std::span<const Layout> inputs) const override { return complete_shape(inputs[0].shape, to_); }
   static_assert(kUnknown == -1, "the open extent is an unknown one of the type");
   Shape to_;
+};
+
+/// The axes from first to last as one.
+class FlattenOp final : public ReshapingOp {
+ public:
+  FlattenOp(int first, int last) : first_(first), last_(last) {}
+  int first() const { return first_; }
+  int last() const { return last_; }
+  std::string name() const override { return "flatten"; }
+  Props props() const override { return {{"first", std::int64_t{first_}}, {"last", std::int64_t{last_}}}; }
+  Apply make_node(Inputs inputs) const override {
+    inputs.require_count(1);
+    return {*this, {in_order(inputs)}, {{inputs.at(0).dtype(), flat(inputs.at(0).dims())}}};
+  }
+
+ private:
+  Shape shape(std::span<const Layout> inputs) const override { return flat(inputs[0].shape); }
+  Shape flat(const Shape& from) const {
+    Shape to, merged;
+    bool is_known = true;
+    for (int axis = 0; axis < from.rank(); ++axis) {
+      if (axis >= first_ && axis <= last_) {
+        merged.push_back(from[axis]);
+        is_known &= from[axis] != kUnknown;
+      } else {
+        to.push_back(from[axis]);
+      }
+    }
+    to.insert(first_, is_known ? merged.size() : kUnknown);
+    return to;
+  }
+  int first_, last_;
 };
 
 }  // namespace damo

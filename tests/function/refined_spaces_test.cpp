@@ -88,6 +88,24 @@ TEST_P(RefinedSpaces, ViewsBehindReshapesAreReadWhereTheyLie) {
   }
 }
 
+TEST_P(RefinedSpaces, WhatIsRepeatedIsReadWhereItLies) {
+  const Variable x = input({float32, {kUnknown, 3, 8}}, "x"), w = input({float32, {16}}, "w");
+  const Array array = noise({2, 3, 8}), weights = noise({16});
+  const auto twice = [](const Variable& of) { return repeat(repeat(of, 2, 1), 2, 2); };
+  expect_equal({x, w}, {tanh(twice(x)) * w, repeat(repeat(repeat(x, 3, 2), 2, 0), 2, 1), twice(dimshuffle(x, {0, 2, 1})) + 1.0, repeat(dimshuffle(repeat(x, 3, 1), {2, 1, 0}), 2, 2), repeat(repeat(repeat(x, 2, 2), 3, 2), 2, 2)}, {array, weights});
+  const Function f = function({x, w}, {twice(x), tanh(twice(x)) * w}, with(true));
+  for (const Array& each : {array, noise({0, 3, 8}), noise({1, 3, 8})}) {
+    const Results results = f(each, weights);
+    const Values in = each.to_doubles(), by = weights.to_doubles(), copied = results[0].to_doubles(), found = results[1].to_doubles();
+    ASSERT_EQ(copied.size(), in.size() * 4);
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      const double from = in[k / 96 * 24 + k % 96 / 32 * 8 + k % 16 / 2];
+      EXPECT_EQ(copied[k], from) << k;
+      EXPECT_NEAR(found[k], std::tanh(from) * by[k % 16], 1e-6) << k;
+    }
+  }
+}
+
 TEST_P(RefinedSpaces, RowsAreWrittenInAnotherOrderOfAxes) {
   const Variable x = input({float32, {kUnknown, 6, 3, 16}}, "x");
   const Variable heads = contiguous(dimshuffle(x - mean(x, 3, keepdims), {0, 2, 1, 3}));

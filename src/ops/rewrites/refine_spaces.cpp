@@ -10,6 +10,7 @@
 #include <damo/ops/shape.hpp>
 #include "ops/dimshuffle_op.hpp"
 #include "ops/elementwise_op.hpp"
+#include "ops/given_shape_op.hpp"
 #include "ops/index_along_op.hpp"
 #include "ops/random/random_op.hpp"
 #include "ops/reduce_op.hpp"
@@ -213,15 +214,17 @@ class SpaceRefining {
     return join_views() || has_joined;
   }
 
-  /// A reshape that would copy what a dimshuffle looks at, for the nodes of one space alone, lends that space the view's axes: the nodes then read the view. Behind the other joins, as what reduces is known then.
+  /// A reshape that would copy what a dimshuffle looks at, or repeat what broadcast_to does, for the nodes of one space alone, lends that space the view's axes: the nodes then read the view. Behind the other joins, as what reduces is known then.
   bool join_views() {
     bool has_joined = false;
     for (NodeId node : order_) {
       const ValueId from = reshaped(node), to = graph_.outputs(node)[0];
-      const int space = from == ValueId::kNone || !has_other_order(from) ? -1 : reading_space(to);
+      const bool repeats = from != ValueId::kNone && is_stretched(from);
+      const int space = from == ValueId::kNone || !(repeats || has_other_order(from)) ? -1 : reading_space(to);
       const auto own = space < 0 ? std::nullopt : cuts_of(dims(from));
       if (!own || !keeps_checks(node, dims(from)[0] == kUnknown ? (own->empty() ? 1 : own->back()) : 0, spaces_[index(space)].open)) continue;
       Space& of = spaces_[index(family(space))];
+      if (of.reduces && repeats) continue;
       if (of.reduces && !shuffle(from)->keeps_runs(graph_.type(graph_.inputs(graph_.owner(from))[0]))) continue;
       const auto cuts = both(of.cuts, *own);
       if (!cuts) continue;
@@ -241,6 +244,12 @@ class SpaceRefining {
   bool has_other_order(ValueId value) const {
     const DimShuffleOp* view = shuffle(value);
     return view && !view->keeps_order();
+  }
+
+  /// Whether the value is a view that repeats elements of what it looks at.
+  bool is_stretched(ValueId value) const {
+    const NodeId owner = graph_.owner(value);
+    return owner != NodeId::kNone && dynamic_cast<const BroadcastToOp*>(&graph_.op(owner));
   }
 
   /// The space whose nodes alone read the value, which has an element for each of its; -1: there is none.

@@ -7,6 +7,8 @@
 //
 //   reshape(dimshuffle(x, {0, 2, 1, 3}), {n, 256}) * w                            becomes work over (n, 8, 4, 8): x is looked at as dimshuffle has it, w as (8, 4, 8)
 //
+// Of a view that repeats elements, as `repeat` has one, elementwise work alone is done so.
+//
 // A reduction of a value that the space's nodes read, as the gradient by a bias, is over that space too, and may then be in their kernel.
 //
 // Condition: the reshapes only put neighbouring axes together or take one apart, so that the ends of all axes, counted in elements from the last axis, divide one another; extents are

@@ -14,6 +14,7 @@
 #include "ops/attention/attention_op.hpp"
 #include "ops/concatenate_op.hpp"
 #include "ops/dimshuffle_op.hpp"
+#include "ops/given_shape_op.hpp"
 #include "ops/reshape_op.hpp"
 #include "ops/rewrites/match.hpp"
 #include "ops/subtensor_op.hpp"
@@ -54,6 +55,39 @@ Variable merge_reshapes(Site& site) {
 Variable drop_contiguous(Site& site) {
   const Op* op = site.made_by<Op>(site.input(0));
   return op && op->passes_through(0) == 0 ? if_fits(site, site.input(0)) : Variable();
+}
+
+/// What repeats a value that was repeated before, along another axis: the copy in between, whose axes flatten has put together, is left out, and one copy repeats along both.
+Variable join_repeats(Site& site) {
+  const ValueId stretched = site.input(0);
+  if (!site.made_by<BroadcastToOp>(stretched) || site.readings(stretched) != 1) return {};
+  const ValueId turned = site.input_of(stretched);
+  const auto* turn = site.made_by<DimShuffleOp>(turned);
+  if (!turn || site.readings(turned) != 1) return {};
+  const ValueId flat = site.input_of(turned);
+  const auto* flatten_op = site.made_by<FlattenOp>(flat);
+  if (!flatten_op || site.readings(flat) != 1) return {};
+  const ValueId copied = site.input_of(flat);
+  const Op* copy = site.made_by<Op>(copied);
+  if (!copy || copy->passes_through(0) != 0 || site.readings(copied) != 1 || !site.made_by<BroadcastToOp>(site.input_of(copied))) return {};
+  const int first = flatten_op->first(), merged = flatten_op->last() - first;
+  const Shape &from = site.type(turned).dims, &to = site.type(stretched).dims;
+  std::vector<int> pattern;
+  Shape shape;
+  int at = -1;  // where the merged axes stand
+  for (int axis = 0; axis < from.rank(); ++axis) {
+    const int own = static_cast<int>(turn->pattern()[static_cast<std::size_t>(axis)]);
+    const bool stretches = from[axis] == 1 && to[axis] != 1;
+    if (stretches && (own == first || to[axis] == kUnknown)) return {};
+    if (own == first) at = axis;
+    for (int part = 0; part <= (own == first ? merged : 0); ++part) {
+      pattern.push_back(own == kNewAxis ? own : own > first ? own + merged
+                                                            : own + part);
+      shape.push_back(stretches ? to[axis] : -1);
+    }
+  }
+  if (at < 0 || from.rank() != to.rank()) return {};
+  return if_fits(site, flatten(broadcast_to(dimshuffle(site.operand(site.input_of(copied)), pattern), shape), at, at + merged));
 }
 
 /// x[:, :].
@@ -436,6 +470,7 @@ std::vector<Rule> view_rules() {
       {.name = "merge_dimshuffles", .takes = is<DimShuffleOp>, .rewrite = merge_dimshuffles},
       {.name = "merge_reshapes", .takes = is<ReshapingOp>, .rewrite = merge_reshapes},
       {.name = "drop_contiguous", .takes = is_contiguous_op, .rewrite = drop_contiguous},
+      {.name = "join_repeats", .takes = is_contiguous_op, .rewrite = join_repeats},
       {.name = "drop_whole_subtensor", .takes = is<SubtensorOp>, .rewrite = drop_whole_subtensor},
       {.name = "drop_fill", .ops = {rows().second}, .rewrite = drop_fill},
       {.name = "drop_axes_of_numbers", .takes = is<ElementwiseOp>, .rewrite = drop_axes_of_numbers},

@@ -64,6 +64,13 @@ TEST(RefineSpaces, ReadsAViewThatAReshapeWouldCopy) {
   EXPECT_EQ(text({v, scale}, {centered(patches) * scale}), "take_apart dimshuffle fused(mean mul sub) contiguous reshape");
 }
 
+/// As a picture of which each row is there twice, or heads of keys that several of queries share.
+TEST(RefineSpaces, ReadsWhatIsRepeatedWhereItLies) {
+  EXPECT_EQ(text({x}, {exp(repeat(x, 2, 1)) * 2.0}), "dimshuffle broadcast_to fused(exp mul) contiguous reshape");
+  EXPECT_EQ(text({x}, {centered(repeat(x, 2, 1))}), "dimshuffle broadcast_to contiguous flatten fused(mean sub)") << "rows would be read element by element";
+  EXPECT_EQ(text({x}, {repeat(x, 2, 1)}), "dimshuffle broadcast_to contiguous flatten") << "nothing but a copy";
+}
+
 TEST(RefineSpaces, LeavesCopiesThatAreWanted) {
   const Variable v = input({float32, {5, 4, 2, 16}}, "v");
   const auto patches = [&](std::vector<int> order) { return reshape(dimshuffle(v, order), {2, -1}); };

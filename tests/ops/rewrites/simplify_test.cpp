@@ -31,6 +31,21 @@ class Simplify : public ::testing::Test {
   const Variable x_ = matrix("x"), y_ = matrix("y"), v_ = vector("v"), n_ = matrix("n", int32), b_ = matrix("b", bool_), k_ = input({float32, {2, 3}}, "k"), h_ = matrix("h", float16);
 };
 
+TEST_F(Simplify, RepeatsAlongSeveralAxesAtOnce) {
+  const auto copies = [&](const Variable& y) {
+    const std::string text = simplified(y);
+    int count = 0;
+    for (std::size_t at = 0; (at = text.find("contiguous", at)) != std::string::npos; ++at) ++count;
+    return count;
+  };
+  EXPECT_EQ(simplified(repeat(repeat(x_, 2, 0), 3, 1)),
+            "flatten[1, 2](flatten[0, 1](contiguous(broadcast_to[-1, -1, -1, 3](dimshuffle[0, 1, 2, -1](broadcast_to[-1, 2, -1](dimshuffle[0, -1, 1](x)))))))");
+  EXPECT_EQ(copies(repeat(repeat(x_, 3, 1), 2, 0)), 1);
+  EXPECT_EQ(copies(repeat(transpose(repeat(x_, 3, 1)), 2, 1)), 1) << "turned in between";
+  const Variable once = repeat(x_, 2, 0);
+  EXPECT_EQ(copies(sum(repeat(once, 3, 1)) * sum(once)), 3) << "what is repeated once is read, too";
+}
+
 TEST_F(Simplify, DropsWhatChangesNothing) {
   EXPECT_EQ(simplified(x_ * 1.0), "x");
   EXPECT_EQ(simplified(1.0 * x_ / 1.0), "x");
