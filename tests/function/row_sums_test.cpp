@@ -119,6 +119,15 @@ TEST_P(RowSums, OfNoElementsAre0WhateverTheirScale) {
   }
 }
 
+/// What tells whether there are elements is no kernel beside.
+TEST_P(RowSums, OfRowsOfUnknownExtentsAreOneKernel) {
+  for (const int axis : {0, 1}) {
+    const Variable x = matrix("x"), y = matrix("y"), centred = x - mean(x, axis, keepdims);
+    const Function f = function({x, y}, {lop(centred * rsqrt(mean(sqr(centred), axis, keepdims) + 1e-5), y, x)}, {.device = device()});
+    EXPECT_EQ(f.graph().node_count(), 1) << f.explain();
+  }
+}
+
 TEST_P(RowSums, RefuseTermsOfUnlikeExtents) {
   const Variable x = matrix("x"), y = matrix("y"), r = sum(x, 1, keepdims), c = sum(y, 1, keepdims);
   const Function f = function({x, y}, {sum(x * r + y * c, 1, keepdims)}, {.device = device()});

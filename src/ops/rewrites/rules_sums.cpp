@@ -8,7 +8,7 @@
 // It is r sum(g) + c sum(x - mean(x)), whose sums wait for the mean alone, and the last of them is 0.
 //
 // Both are the same but for rounding where no sum overflows and no scale is infinite or no number. Where x has infinities or NaN, x - mean(x) is NaN, and what r or c follow from. A sum of no elements is 0 whatever r is, which
-// is NaN where it follows from the mean of an empty batch: unless the extents say that there are elements, r is 0 where there are none, by a count that the host has (size_op.hpp). The sum of several terms finds out whether
+// is NaN where it follows from the mean of an empty batch: unless the extents say that there are elements, r is 0 where there are none, by a count of the host (size_op.hpp) or of the kernel. The sum of several terms finds out whether
 // their extents agree, so it is taken apart only where it is computed for another reader too. See tests/ops/rewrites/simplify_test.cpp and tests/function/row_sums_test.cpp.
 #include <algorithm>
 #include <map>
@@ -144,13 +144,11 @@ bool is_made_anyway(const Site& site, ValueId value) {
   return inner != ValueId::kNone && is_made_anyway(site, inner);
 }
 
-/// The scale of a sum of such elements along the axes, or 0 where there are none, for which it need not be a number. All extents are counted, so that the count has one element: where another axis has none there is no result either.
+/// The scale of a sum of such elements along the axes, or 0 where there are none, for which it need not be a number. Counted along those axes, as a mean's gradient does: so the sum's own kernel knows it where the host does not.
 Variable scale_of_any(const Variable& scale, const Variable& elements, std::uint32_t axes) {
   bool may_be_empty = false;
   for (int axis = 0; axis < elements.rank(); ++axis) may_be_empty |= (axes >> axis & 1u) && elements.dims()[axis] <= 0;  // or unknown
-  if (!may_be_empty) return scale;
-  const std::uint32_t all = (std::uint32_t{1} << elements.rank()) - 1;
-  return where(eq(count_of(elements, all, {}), 0.0), 0.0, scale);
+  return may_be_empty ? where(eq(count_of(elements, axes, {}), 0.0), 0.0, scale) : scale;
 }
 
 /// sum(a x + b y) is a sum(x) + b sum(y), where a and b are common to a row's elements and wait for more reductions of it than x and y do. A sum of x - mean(x) is 0.
