@@ -93,6 +93,7 @@ struct ScanArguments {
 /// What a step gives.
 struct ScanStep {
   ScanStep(Variable output) : outputs{std::move(output)} {}
+  ScanStep(std::initializer_list<Variable> outputs, Variable until = {}) : outputs(outputs), until(std::move(until)) {}
   ScanStep(std::vector<Variable> outputs, Variable until = {}) : outputs(std::move(outputs)), until(std::move(until)) {}
   ScanStep(std::pair<Variable, Variable> two) : outputs{std::move(two.first), std::move(two.second)} {}
   std::vector<Variable> outputs;

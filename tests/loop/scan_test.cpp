@@ -179,6 +179,14 @@ TEST_P(Scan, OfNoRowsGivesNoRows) {
   EXPECT_THAT(error_of<ShapeError>([&] { function({xs, h0}, {subtensor(made[0], {-1})}, on())(none, doubles({1, 2}, {2}, device())); }), HasSubstr("position -1 is not on axis 0"));
 }
 
+TEST_P(Scan, ItsStepMayNameOutputsInBraces) {
+  const Variable a0 = scalar("a", float64), b0 = scalar("b", float64);
+  const ScanOutputs made = scan({.initial = {a0, b0}, .steps = 3}, [](const Variable& a, const Variable& b) { return ScanStep({b, a + b}); });
+  const auto [first, second] = function({a0, b0}, {made[0], made[1]}, on()).call<2>(doubles({1}, {}, device()), doubles({2}, {}, device()));
+  expect_near(first, {2, 3, 5});
+  expect_near(second, {3, 5, 8});
+}
+
 TEST_P(Scan, EndsWhenItsConditionHolds) {
   const Variable x = scalar("x", float64);
   const ScanOutputs made = scan({.initial = {x}, .steps = 50}, [](const Variable& v) { return ScanStep({v * 2.0}, v * 2.0 > 100.0); });
