@@ -140,11 +140,14 @@ class KernelOp : public Op {
   virtual bool counts_elements() const { return false; }
   /// Of an op that counts_elements(): bit a: axis a of its output counts. Along the others the numbers repeat.
   virtual std::uint32_t counted_axes() const { return ~std::uint32_t{0}; }
+  /// Whether input i is a table: an array of any axes, of which steps read elements at places that they compute, counted in C order. A step's text has it as `x0[at]`, 0 where it has no such element, and
+  /// `x0.size`; lower_bound(x0, x1) and upper_bound(x0, x1) search one that is in order. It has no part in the output's shape, nor by default in its dtype, and what makes it is another kernel. Not of an op that reduces.
+  virtual bool reads_table(int) const { return false; }
   /// Whether a C++ number that is given as this input is passed with each launch, so that kernels which differ in it alone have one text.
   virtual bool takes_as_argument(int) const { return false; }
   /// Instructions an element, about: what fusion weighs.
   virtual int cost() const { return 4; }
-  /// From the inputs' shapes at a call; dims: of their types. Default: as reduced_axes() says.
+  /// From the inputs' shapes at a call; dims: of their types. Default: as reduced_axes() says, of all but tables.
   virtual Shape output_shape(std::span<const Shape> dims, std::span<const Shape> shapes) const;
   /// From types alone.
   Shape output_shape(std::span<const Shape> dims) const { return output_shape(dims, dims); }
@@ -152,7 +155,7 @@ class KernelOp : public Op {
   /// Default: any number of inputs of any dtypes, one output of the promoted dtype. An override has one output of output_shape() too.
   Apply make_node(Inputs inputs) const override;
   Shapes infer_shape(const Apply& node, std::span<const Shape> inputs) const override;
-  bool may_run_in_place(int, int) const override { return !reduced_axes(); }
+  bool may_run_in_place(int, int input) const override { return !reduced_axes() && !reads_table(input); }
   /// As generated kernels do. An op with a make_thunk of its own that needs outputs in C order says that it may not.
   bool may_write_window(int) const override { return true; }
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override;

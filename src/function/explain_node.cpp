@@ -11,6 +11,7 @@
 #include "ops/elementwise_op.hpp"
 #include "ops/fused_op.hpp"
 #include "ops/inner_graph_op.hpp"
+#include "ops/lower.hpp"
 #include "ops/raw_kernel_op.hpp"
 
 namespace damo {
@@ -57,6 +58,12 @@ bool is_framed(const FunctionGraph& graph, NodeId node, std::size_t input) {
   return fused && fused->frame(static_cast<int>(input));
 }
 
+/// Whether a kernel reads an input at places that it computes.
+bool is_table(const FunctionGraph& graph, NodeId node, std::size_t input) {
+  const auto* fused = dynamic_cast<const FusedOp*>(&graph.op(node));
+  return fused ? fused->is_table(static_cast<int>(input)) : reads_table(graph, node, static_cast<int>(input));
+}
+
 /// Of a group the inputs that it reads elements of: not positions of those that it takes.
 std::size_t array_count(const FunctionGraph& graph, NodeId node) {
   const auto* fused = dynamic_cast<const FusedOp*>(&graph.op(node));
@@ -92,6 +99,7 @@ std::string reason_between(const FunctionGraph& graph, NodeId producer, NodeId c
     case Apart::kCycle: return "one kernel would make a cycle through other nodes";
     case Apart::kShape: return shapes + ", and computing it again for each element costs more than reading it";
     case Apart::kReaders: return shapes + ", and others read it too";
+    case Apart::kTable: return "it reads elements at places that it computes, so they must be in memory";
     case Apart::kAxes: return "reductions over other axes";
     case Apart::kScan: return "a scan beside what no kernel makes with it, or a scan or a reduction of what a scan gave";
     case Apart::kAcross: return "known when all rows are done";
@@ -205,11 +213,15 @@ const TensorType& type_read(const FunctionGraph& graph, NodeId node, std::size_t
 
 std::string traffic_of(const FunctionGraph& graph, NodeId node) {
   const Shape& space = graph.type(graph.outputs(node)[0]).dims;
-  std::size_t bytes = 0, broadcast = 0;
+  std::size_t bytes = 0, broadcast = 0, tables = 0;
   std::set<ValueId> seen;
   for (std::size_t i = 0; i < graph.inputs(node).size(); ++i) {
     const ValueId input = graph.inputs(node)[i];
     if (graph.is_literal(input) || size_of_input(graph, node, i)) continue;
+    if (is_table(graph, node, i)) {
+      ++tables;
+      continue;
+    }
     const bool is_taken = take_of_input(graph, node, i) != nullptr, has_positions = i >= array_count(graph, node);
     if (!is_taken && !seen.insert(input).second) continue;
     const TensorType& type = type_read(graph, node, i);
@@ -224,6 +236,7 @@ std::string traffic_of(const FunctionGraph& graph, NodeId node) {
   std::string text = std::to_string(bytes) + " bytes an element";
   if (broadcast > 0)
     text += " and " + std::to_string(broadcast) + (broadcast == 1 ? " broadcast input" : " broadcast inputs");
+  if (tables > 0) text += " and " + std::to_string(tables) + (tables == 1 ? " table" : " tables");
   return text;
 }
 

@@ -8,7 +8,10 @@
 
 namespace damo {
 
-FusedOp::FusedOp(FunctionGraph inner, std::shared_ptr<FusedForm> form, SizesOfInputs sizes, std::vector<TakenInput> takes, std::vector<FramedInput> frames) : inner_(std::move(inner)), form_(std::move(form)), sizes_(std::move(sizes)), takes_(std::move(takes)), frames_(std::move(frames)), reduced_axes_(row_axes(inner_)), across_axes_(damo::across_axes(inner_)), reduces_(has_reductions(inner_)) {}
+FusedOp::FusedOp(FunctionGraph inner, std::shared_ptr<FusedForm> form, SizesOfInputs sizes, std::vector<TakenInput> takes, std::vector<FramedInput> frames) : inner_(std::move(inner)), form_(std::move(form)), sizes_(std::move(sizes)), takes_(std::move(takes)), frames_(std::move(frames)), reduced_axes_(row_axes(inner_)), across_axes_(damo::across_axes(inner_)), reduces_(has_reductions(inner_)) {
+  for (ValueId input : inner_.inputs()) tables_.push_back(damo::is_table(inner_, input));
+  if (std::find(tables_.begin(), tables_.end(), true) == tables_.end()) tables_.clear();
+}
 
 Props FusedOp::props() const {
   Props props{{"nodes", std::int64_t{inner_.node_count()}}};

@@ -76,12 +76,18 @@ class FusedOp final : public Op {
     return i < sizes_.size() ? sizes_[i].get() : nullptr;
   }
   bool has_sizes() const { return !sizes_.empty(); }
+  /// Whether the kernel reads an input of the group at places that it computes (KernelOp::reads_table).
+  bool is_table(int input) const {
+    const auto i = static_cast<std::size_t>(input);
+    return i < tables_.size() && tables_[i];
+  }
+  bool has_tables() const { return !tables_.empty(); }
   /// Bit a: axis a of the space is part of a row.
   std::uint32_t reduced_axes() const { return reduced_axes_; }
   /// Bit a: axis a of the space is one that rows are joined across.
   std::uint32_t across_axes() const { return across_axes_; }
-  /// What is read again after a reduction, be it over no axes, is read after elements were written. So may be slices, positions, and what is amid a frame.
-  bool may_run_in_place(int, int input) const override { return !reduces_ && input < array_count() && !take(input) && !frame(input); }
+  /// What is read again after a reduction, be it over no axes, is read after elements were written. So may be slices, positions, what is amid a frame, and tables.
+  bool may_run_in_place(int, int input) const override { return !reduces_ && input < array_count() && !take(input) && !frame(input) && !is_table(input); }
   bool may_write_window(int) const override { return true; }
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override;
   bool equals(const Op& other) const override { return this == &other; }
@@ -93,6 +99,7 @@ class FusedOp final : public Op {
   SizesOfInputs sizes_;
   std::vector<TakenInput> takes_;
   std::vector<FramedInput> frames_;
+  std::vector<bool> tables_;  // by input; empty: there are none
   std::uint32_t reduced_axes_, across_axes_;
   bool reduces_;  ///< over no axes perhaps
 };

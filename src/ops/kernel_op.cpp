@@ -132,8 +132,14 @@ Shape KernelOp::output_shape(std::span<const Shape> dims, std::span<const Shape>
     const Shape space = common_space(*this, shapes);
     return scans() != Scans::kNo ? space : reduced_shape(space, *axes, true);
   }
+  std::vector<Shape> own_dims, own_shapes;  // of those that have elements for the output's
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    if (reads_table(static_cast<int>(i))) continue;
+    own_dims.push_back(dims[i]);
+    own_shapes.push_back(shapes[i]);
+  }
   try {
-    return broadcast_values(dims, shapes);
+    return broadcast_values(own_dims, own_shapes);
   } catch (const ShapeError& error) {
     throw ShapeError(name() + ": " + error.parts().message, error.parts().remedy);
   }
@@ -144,7 +150,7 @@ Apply KernelOp::make_node(Inputs inputs) const {
   std::vector<Promotable> dtypes;
   std::vector<Shape> shapes;
   for (const Variable& input : inputs) {
-    dtypes.push_back({input.dtype()});
+    if (!reads_table(static_cast<int>(shapes.size()))) dtypes.push_back({input.dtype()});
     shapes.push_back(input.dims());
   }
   if (const std::optional<std::uint32_t> axes = reduced_axes()) {

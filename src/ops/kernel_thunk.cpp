@@ -240,7 +240,7 @@ class KernelThunk {
     std::vector<Shape> all;  // of the inner graph
     if (fused && (reduced_axes_ != 0 || kernel_.spec().has_ordinals())) all = fused->shapes(std::span(shapes).first(inputs));
     for (std::size_t i = 0; i < inputs; ++i) {
-      if (size_of(i)) shapes[i] = {};
+      if (size_of(i) || kernel_.spec().is_table(static_cast<int>(i))) shapes[i] = {};
     }
     if (kernel_.spec().has_ordinals()) shapes.insert(shapes.end(), all.begin(), all.end());  // no array need be as large as what is counted
     const Shape space = broadcast_shapes(shapes), row = reduced_shape(space, reduced_axes_, true), column = reduced_shape(space, across_axes(), true);
@@ -274,9 +274,10 @@ class KernelThunk {
   std::optional<Bound> bind(std::vector<ArrayLayout>& arrays, bool copies_takes, bool& follows, const WantKernel* want) {
     const Shape space = this->space();
     const Dialect& dialect = kernel_.backend().dialect();
+    std::list<Strides> in_order;  // of copies
+    const std::vector<std::pair<int, ArrayLayout>> tables = put_tables_in_order(arrays, in_order);
     const std::vector<ArrayLayout> lying = arrays;
     std::vector<int> copied;
-    std::list<Strides> in_order;  // of copies
     if (kernel_.spec().reduces() && dialect.copies_first()) copied = copies_first(kernel_.spec(), space, arrays);
     for (int input : copied) {
       ArrayLayout& array = arrays[static_cast<std::size_t>(input)];
@@ -295,17 +296,16 @@ class KernelThunk {
     bound.copies_takes = copies_takes && !positions_.empty();
     std::vector<int> parameters(cells_.size());
     for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i] = static_cast<int>(i);
+    bool is_whole = true;
+    for (const auto& [input, array] : tables) is_whole &= bind_copy(bound, parameters, array, arrays[static_cast<std::size_t>(input)], input, want);
+    const auto in_parts = [&](std::optional<Bound> parts) { return is_whole ? std::move(parts) : std::nullopt; };
     const bool leaves = dialect.leaves_elements();
     const auto by_pass = [&](const KernelSpec& own, std::uint32_t rows) { return split_passes(own, rows, leaves); };
     const auto at_prefixes = [&](const KernelSpec& own, std::uint32_t rows) { return split_prefixes(own, rows, leaves); };
-    if (in_passes) return bind(std::move(bound), space, lying, parameters, plan(form, form.passes, by_pass, space.rank()), want);
-    if (apart && spec.joins_across()) return bind(std::move(bound), space, lying, parameters, plan(form, form.apart, split_across, space.rank()), want);
-    bool is_whole = true;
+    if (in_passes) return in_parts(bind(std::move(bound), space, lying, parameters, plan(form, form.passes, by_pass, space.rank()), want));
+    if (apart && spec.joins_across()) return in_parts(bind(std::move(bound), space, lying, parameters, plan(form, form.apart, split_across, space.rank()), want));
     for (int input : copied) is_whole &= bind_copy(bound, parameters, lying[static_cast<std::size_t>(input)], arrays[static_cast<std::size_t>(input)], input, want);
-    if (apart) {
-      std::optional<Bound> parts = bind(std::move(bound), space, arrays, parameters, plan(form, form.apart, at_prefixes, space.rank()), want);
-      return is_whole ? std::move(parts) : std::nullopt;
-    }
+    if (apart) return in_parts(bind(std::move(bound), space, arrays, parameters, plan(form, form.apart, at_prefixes, space.rank()), want));
     bound.launches.push_back({BoundKernel(*form.kernel, form.numbers), std::move(parameters)});
     Launch& last = bound.launches.back();
     is_whole &= last.kernel.bind(space, arrays, in_place_, reduced_axes_, want);
@@ -313,6 +313,19 @@ class KernelThunk {
     set_sizes(last);
     if (!is_whole) return {};
     return bound;
+  }
+
+  /// The tables that do not lie in C order, which a kernel gets copies of: their layouts become those of the copies. Gives how they lie.
+  std::vector<std::pair<int, ArrayLayout>> put_tables_in_order(std::vector<ArrayLayout>& arrays, std::list<Strides>& in_order) const {
+    std::vector<std::pair<int, ArrayLayout>> tables;
+    for (int input = 0; input < kernel_.spec().input_count(); ++input) {
+      if (!kernel_.spec().is_table(input)) continue;
+      ArrayLayout& array = arrays[static_cast<std::size_t>(input)];
+      if (is_contiguous(*array.shape, *array.strides)) continue;
+      tables.emplace_back(input, array);
+      array.strides = &in_order.emplace_back(contiguous_strides(*array.shape));
+    }
+    return tables;
   }
 
   /// A copy of an input, which lies as `copy` says and becomes the kernel's.

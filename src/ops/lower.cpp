@@ -105,6 +105,11 @@ std::vector<int> array_inputs(const Apply& node) {
   return inputs;
 }
 
+bool is_table(const FunctionGraph& graph, ValueId input) {
+  const auto uses = graph.uses(input);
+  return std::any_of(uses.begin(), uses.end(), [&](const Use& use) { return reads_table(graph, use.node, use.position); });
+}
+
 std::uint32_t row_axes(const FunctionGraph& graph) {
   std::uint32_t axes = 0;
   for (NodeId node : graph.nodes()) {
@@ -155,6 +160,9 @@ void check_values(const KernelOp& op, KernelBuilder& builder, std::size_t first)
 int lowered(KernelBuilder& builder, const FunctionGraph& graph, NodeId node, std::uint32_t rows) {
   const KernelOp& op = kernel_op(graph, node);
   const std::size_t first = builder.spec().steps.size();
+  for (int i = 0; op.reduced_axes() && i < builder.input_count(); ++i) {
+    if (op.reads_table(i)) throw GraphError(op.name() + ": an op that reduces reads no table", "write an op for each: they fuse");
+  }
   op.lower(builder);
   for (std::size_t i = first; i < builder.spec().steps.size(); ++i) {
     Step& step = builder.spec().steps[i];
@@ -276,7 +284,9 @@ KernelSpec lower(const FunctionGraph& graph) {
   for (ValueId input : graph.inputs()) {
     number_of(input) = spec.input_count();
     spec.inputs.push_back(graph.type(input).dtype);
+    spec.tables.push_back(is_table(graph, input));
   }
+  if (!spec.has_tables()) spec.tables.clear();
   spec.rows = row_inputs(graph);
   const std::vector<NodeId> order = graph.nodes();  // built inputs first
   ElementNumbers numbers(graph, order, spec);

@@ -12,6 +12,14 @@ inline bool is_literal(const ConstantPtr& constant) { return constant && constan
 /// The op of a node of which it is known that it describes its kernel.
 inline const KernelOp& kernel_op(const FunctionGraph& graph, NodeId node) { return static_cast<const KernelOp&>(graph.op(node)); }
 
+/// Whether the node reads input number i at places that it computes (KernelOp::reads_table).
+inline bool reads_table(const FunctionGraph& graph, NodeId node, int i) {
+  const auto* op = node == NodeId::kNone ? nullptr : dynamic_cast<const KernelOp*>(&graph.op(node));
+  return op && op->reads_table(i);
+}
+/// Whether nodes of a kernel's graph read an input of it so. Then none of them reads it as elements: what is read in both ways is two inputs.
+bool is_table(const FunctionGraph& graph, ValueId input);
+
 /// The axes that make the rows of a graph of KernelOps over one space; 0 if nothing is reduced. Reductions over other axes join across rows.
 std::uint32_t row_axes(const FunctionGraph& graph);
 /// Those that its other reductions go over, which join across rows; 0 if there are none.

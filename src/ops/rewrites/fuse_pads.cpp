@@ -59,9 +59,9 @@ class PadFuser {
   bool reads_elements(const Use& use) const {
     const Op& op = graph_.op(use.node);
     const auto* fused = dynamic_cast<const FusedOp*>(&op);
-    if (fused) return fused->reduced_axes() == 0 && fused->across_axes() == 0 && !has_reductions(*fused->inner_graph()) && !fused->size(use.position) && !fused->take(use.position) && use.position < fused->array_count();
+    if (fused) return fused->reduced_axes() == 0 && fused->across_axes() == 0 && !has_reductions(*fused->inner_graph()) && !fused->size(use.position) && !fused->take(use.position) && !fused->is_table(use.position) && use.position < fused->array_count();
     const auto* alone = dynamic_cast<const KernelOp*>(&op);
-    return alone && !alone->reduced_axes() && alone->scans() == KernelOp::Scans::kNo && graph_.outputs(use.node).size() == 1;
+    return alone && !alone->reads_table(use.position) && !alone->reduced_axes() && alone->scans() == KernelOp::Scans::kNo && graph_.outputs(use.node).size() == 1;
   }
 
   /// Whether a launch has room for what frames take, of which each has places along two lists of axes beside the array's strides, and no input would want tiles.

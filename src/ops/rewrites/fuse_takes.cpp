@@ -113,7 +113,7 @@ class Fuser {
     const auto* fused = dynamic_cast<const FusedOp*>(&op);
     const auto* alone = dynamic_cast<const KernelOp*>(&op);
     if ((!fused && !alone) || graph_.outputs(use.node).empty() || (alone && graph_.outputs(use.node).size() != 1)) return false;
-    if (fused && fused->size(use.position)) return false;
+    if (fused ? fused->size(use.position) || fused->is_table(use.position) : alone->reads_table(use.position)) return false;
     const auto inputs = graph_.inputs(use.node);
     const auto takes = std::count_if(inputs.begin(), inputs.end(), [&](ValueId input) { return take_of(graph_, input) != nullptr; });
     const auto arrays = std::count_if(inputs.begin(), inputs.end(), [&](ValueId input) { return !graph_.is_literal(input); });

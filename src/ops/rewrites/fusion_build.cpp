@@ -19,10 +19,17 @@ std::shared_ptr<const SizeOp> FusionBuilder::size_of_input(ValueId value) const 
   return owner == NodeId::kNone ? nullptr : std::dynamic_pointer_cast<const SizeOp>(graph_.op_ptr(owner));
 }
 
+ValueId& FusionBuilder::inner_input(NodeId node, std::size_t i) {
+  const ValueId outer = graph_.inputs(node)[i];
+  return reads_table(graph_, node, static_cast<int>(i)) ? table_of_.try_emplace(outer, ValueId::kNone).first->second : inner_value(outer);
+}
+
 void FusionBuilder::find_inputs(NodeId node) {
-  for (ValueId input : graph_.inputs(node)) {
+  const std::vector<ValueId> inputs(graph_.inputs(node).begin(), graph_.inputs(node).end());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const ValueId input = inputs[i];
     if (is_inside(graph_.owner(input)) || graph_.is_literal(input)) continue;
-    ValueId& value = inner_value(input);
+    ValueId& value = inner_input(node, i);
     if (value != ValueId::kNone) continue;
     if (std::shared_ptr<const SizeOp> size = size_of_input(input)) {
       const ValueId x = graph_.inputs(graph_.owner(input))[0];  // its shape is what the kernel's number follows from
@@ -39,9 +46,10 @@ void FusionBuilder::find_inputs(NodeId node) {
 
 void FusionBuilder::add(NodeId node) {
   SmallList<ValueId, 4> values;
-  for (ValueId input : graph_.inputs(node)) {
-    ValueId& value = inner_value(input);
-    if (value == ValueId::kNone) value = inner_.add_constant(graph_.constant(input));
+  const auto inputs = graph_.inputs(node);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    ValueId& value = inner_input(node, i);
+    if (value == ValueId::kNone) value = inner_.add_constant(graph_.constant(inputs[i]));
     values.push_back(value);
   }
   const ValueId output = graph_.outputs(node)[0];
@@ -64,6 +72,7 @@ void FusionBuilder::build(const std::vector<NodeId>& members) {
 void FusionBuilder::forget() {
   for (ValueId value : touched_) value_of_[static_cast<std::size_t>(value)] = ValueId::kNone;
   for (auto* list : {&touched_, &inputs_, &outputs_}) list->clear();
+  table_of_.clear();
   sizes_.clear();
 }
 

@@ -24,6 +24,7 @@ FusionGroups::FusionGroups(const FunctionGraph& graph)
   for (NodeId node : order_) {
     Node& record = at(node);
     record.is_elementwise = is_elementwise[static_cast<std::size_t>(graph.op_id(node))] && graph.outputs(node).size() == 1;
+    for (std::size_t i = 0; record.is_elementwise && i < graph.inputs(node).size(); ++i) record.reads_tables |= kernel_op(graph, node).reads_table(static_cast<int>(i));
     record.parent = static_cast<int>(node);
     record.own_space = record.space = &graph.type(graph.outputs(node)[0]).dims;
   }
@@ -65,9 +66,10 @@ bool FusionGroups::is_cheap_to_repeat(NodeId producer) {
     cost += kernel_op(graph_, node).cost();
     if (uses.size() != 1 || cost > kCheapToRepeat) return false;
     NodeId next = NodeId::kNone;
+    int position = 0;
     for (ValueId input : graph_.inputs(node)) {
       const NodeId owner = graph_.owner(input);
-      if (owner == NodeId::kNone || !at(owner).is_elementwise) continue;
+      if (kernel_op(graph_, node).reads_table(position++) || owner == NodeId::kNone || !at(owner).is_elementwise) continue;
       if (!(*at(owner).own_space == *at(node).own_space) && !is_cheap_to_repeat(owner)) continue;  // it is read from memory
       if (next != NodeId::kNone) return false;  // a tree of producers: leave it a kernel of its own
       next = owner;
@@ -80,9 +82,18 @@ bool FusionGroups::is_cheap_to_repeat(NodeId producer) {
 
 /// What stands against one kernel of two elementwise nodes, their levels aside.
 Apart FusionGroups::against(NodeId producer, NodeId consumer) {
+  if (at(consumer).reads_tables && reads_as_table(producer, consumer)) return Apart::kTable;
   const Shape *from = at(producer).own_space, *to = at(consumer).own_space;
   if (from == to || *from == *to || is_cheap_to_repeat(producer)) return Apart::kNone;
   return graph_.uses(graph_.outputs(producer)[0]).size() > 1 ? Apart::kReaders : Apart::kShape;
+}
+
+bool FusionGroups::reads_as_table(NodeId producer, NodeId consumer) const {
+  const auto inputs = graph_.inputs(consumer);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (graph_.owner(inputs[i]) == producer && reads_table(graph_, consumer, static_cast<int>(i))) return true;
+  }
+  return false;
 }
 
 void FusionGroups::set_levels() {
@@ -157,7 +168,7 @@ void FusionGroups::join_siblings() {
     if (uses.size() < 2 || (dims.is_known() && dims.size() == 1)) continue;  // one element is read again at no cost
     first.clear();
     for (const Use& use : uses) {
-      if (use.node == NodeId::kNone || !at(use.node).is_elementwise) continue;
+      if (use.node == NodeId::kNone || !at(use.node).is_elementwise || reads_table(graph_, use.node, use.position)) continue;
       const auto [found, is_first] = first.try_emplace(at(use.node).level, use.node);
       if (is_first) continue;
       const Node& a = nodes_[static_cast<std::size_t>(find(static_cast<int>(found->second)))];

@@ -23,6 +23,7 @@ class FusionGroups {
  private:
   struct Node {
     bool is_elementwise = false;
+    bool reads_tables = false;          // some of its inputs at places that it computes
     bool has_other_space = false;       // at a root: some member has another iteration space than the group's
     int level = 0;
     int parent = -1;                    // union-find
@@ -34,6 +35,7 @@ class FusionGroups {
   void unite(NodeId a, NodeId b);
   Apart against(NodeId producer, NodeId consumer);
   bool may_share(NodeId producer, NodeId consumer) { return at(producer).is_elementwise && at(consumer).is_elementwise && against(producer, consumer) == Apart::kNone; }
+  bool reads_as_table(NodeId producer, NodeId consumer) const;
   bool is_cheap_to_repeat(NodeId producer);
   void set_levels();
   void raise_woven();

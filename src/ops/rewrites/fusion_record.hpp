@@ -16,6 +16,7 @@ enum class Apart : std::uint8_t {
   kCycle,       ///< a path from the one to the other leads through nodes outside: one kernel would wait for itself
   kShape,       ///< shapes differ, and the model says that computing the smaller one again for each element of the larger costs more than memory
   kReaders,     ///< shapes differ, and others read the smaller one too, which would be computed for each
+  kTable,       ///< the one is read at places that the other computes, so it must be in memory
   kAxes,        ///< reductions over different axes or spaces
   kScan,        ///< a scan beside one in the other direction, or beside a reduction across rows or along other axes than the last, or a reduction or a scan of what follows from a scan
   kAcross,      ///< what is joined across rows is known when all rows are done

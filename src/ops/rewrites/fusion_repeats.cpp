@@ -64,9 +64,15 @@ class Repeats {
     making.cost += op.cost();
     if (making.cost > kFreeCost || op.reduced_axes() || graph_.outputs(node).size() != 1) return false;
     const bool counts = dynamic_cast<const IndexAlongOp*>(&op);
+    int position = 0;
     for (ValueId input : graph_.inputs(node)) {
+      const bool is_table = op.reads_table(position++);
       if (graph_.is_literal(input)) continue;
       const NodeId owner = graph_.owner(input);
+      if (is_table) {  // in memory all the same
+        making.reads_made |= kernel(owner) >= 0;
+        continue;
+      }
       const bool is_few = is_small(graph_.type(input).dims, value.dims);
       if (kernel(owner) < 0) {
         if (!counts && !is_few && !takes(input, value, making)) return false;
@@ -100,7 +106,7 @@ class Repeats {
     for (const Use& use : graph_.uses(value)) {
       const int reader = kernel(use.node);
       if (reader >= 0 && reader == kernel(node)) continue;
-      const bool is_own_shape = reader >= 0 && (kernel_op(graph_, use.node).reduced_axes() || graph_.type(graph_.outputs(use.node)[0]).dims == graph_.type(value).dims);
+      const bool is_own_shape = reader >= 0 && !reads_table(graph_, use.node, use.position) && (kernel_op(graph_, use.node).reduced_axes() || graph_.type(graph_.outputs(use.node)[0]).dims == graph_.type(value).dims);
       if (is_own_shape) readers.push_back(use);
       else is_needed = true;
     }

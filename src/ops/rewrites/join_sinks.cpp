@@ -32,11 +32,14 @@ bool is_sink(const FunctionGraph& graph, NodeId node) {
   if (const auto* fused = dynamic_cast<const FusedOp*>(&graph.op(node))) {
     const FunctionGraph& inner = *fused->inner_graph();
     const std::vector<NodeId> nodes = inner.nodes();
-    if (fused->has_sizes() || !fused->takes().empty() || !fused->frames().empty()) return false;
+    if (fused->has_sizes() || fused->has_tables() || !fused->takes().empty() || !fused->frames().empty()) return false;
     if (has_reductions(inner) || std::any_of(nodes.begin(), nodes.end(), [&](NodeId one) { return kernel_op(inner, one).counts_elements(); })) return false;
   } else {
     const auto* op = dynamic_cast<const KernelOp*>(&graph.op(node));
     if (!op || op->reduced_axes() || graph.outputs(node).size() != 1 || op->counts_elements()) return false;
+    for (int i = 0; i < static_cast<int>(graph.inputs(node).size()); ++i) {
+      if (op->reads_table(i)) return false;
+    }
   }
   return has_one_space(graph, node);
 }

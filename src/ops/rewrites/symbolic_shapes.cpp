@@ -110,10 +110,11 @@ void SymbolicShapes::elementwise(NodeId node) {
       else if (counts) parent_[static_cast<std::size_t>(own)] = find(common), common = find(common);
     }
   };
+  const auto& op = static_cast<const KernelOp&>(graph_.op(node));
   const auto counts = [&](std::size_t input) { return !checks_ || checks_->counts(node, static_cast<int>(input)); };
   for (const bool first : {true, false}) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (counts(i) == first) join(i, first);
+      if (!op.reads_table(static_cast<int>(i)) && counts(i) == first) join(i, first);
     }
   }
   const Shape& dims = graph_.type(output).dims;

@@ -38,8 +38,8 @@ int cpu_vector(const KernelSpec& spec) {
   return 64 / narrowest;
 }
 
-std::string CpuEmitter::stored(int i) const { return storage_type(spec_.parameter_dtype(i)); }
-std::string CpuEmitter::loaded(int i) const { return value_type(spec_.parameter_dtype(i)); }
+std::string CpuEmitter::stored(int i) const { return stored_type(spec_, i); }
+std::string CpuEmitter::loaded(int i) const { return loaded_type(spec_, i); }
 
 std::string CpuEmitter::emit() {
   text_ = kHead + argument_struct(spec_, layout_) + guard_.functions() + (has_segments() ? "" : step_functions(spec_));

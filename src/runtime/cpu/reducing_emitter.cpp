@@ -108,7 +108,7 @@ void CpuReducingEmitter::begin(const std::string& name, bool task_by_task) {
   if (spec_.has_guards()) line("  " + guard_.declarations(has_strips()));
   for (int i = 0; i < spec_.input_count(); ++i) {
     if (!is_scalar(access(i))) continue;
-    const std::string type = value_type(spec_.parameter_dtype(i)), n = number(i);
+    const std::string type = loaded_type(spec_, i), n = number(i);
     const std::string any = passes_.is_element(i) ? "a.n > 0 && a.length > 0" : "a.n > 0";  // an array over rows without elements may have none
     line("  const " + type + " v" + n + " = " + any + " ? " + type + "(a.p" + n + "[0]) : " + type + "(0);");
   }

@@ -70,6 +70,7 @@ class SegmentBuilder {
     KernelSpec& spec = result.spec;
     for (int array : result.arrays) {
       spec.inputs.push_back(whole_.inputs[static_cast<std::size_t>(array)]);
+      spec.tables.push_back(whole_.is_table(array));
       spec.ordinals.push_back(whole_.is_ordinals(array) ? whole_.ordinals[static_cast<std::size_t>(array)] : std::nullopt);
     }
     for (int value : values_) {

@@ -19,8 +19,8 @@ CudaEmitter::CudaEmitter(const KernelSpec& spec, const Layout& layout)
   widened_ = arrays_as_floats();
 }
 
-std::string CudaEmitter::stored(int i) const { return storage_type(spec_.parameter_dtype(i)); }
-std::string CudaEmitter::loaded(int i) const { return value_type(spec_.parameter_dtype(i)); }
+std::string CudaEmitter::stored(int i) const { return stored_type(spec_, i); }
+std::string CudaEmitter::loaded(int i) const { return loaded_type(spec_, i); }
 
 /// Which arrays of 16-bit floats are held as floats: inputs, and outputs whose values are floats, of a kernel that moves whole vectors by themselves.
 std::vector<bool> CudaEmitter::arrays_as_floats() const {

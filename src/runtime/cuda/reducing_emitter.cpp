@@ -33,8 +33,8 @@ CudaReducingEmitter::CudaReducingEmitter(const KernelSpec& spec, const Layout& l
   if (layout.cluster > 1 && across_.empty()) own_ = own_maximum(spec, passes_);
 }
 
-std::string CudaReducingEmitter::stored(int i) const { return storage_type(spec_.parameter_dtype(i)); }
-std::string CudaReducingEmitter::loaded(int i) const { return value_type(spec_.parameter_dtype(i)); }
+std::string CudaReducingEmitter::stored(int i) const { return stored_type(spec_, i); }
+std::string CudaReducingEmitter::loaded(int i) const { return loaded_type(spec_, i); }
 
 int CudaReducingEmitter::meetings() const {
   return static_cast<int>(std::count_if(passes_.all().begin(), passes_.all().end(), [](const Passes::Pass& pass) { return !pass.joins.empty(); }));

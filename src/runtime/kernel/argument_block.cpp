@@ -74,8 +74,8 @@ namespace {
 
 /// An element of the array in the place of a pointer, read as p0[0].
 std::string element_field(const KernelSpec& spec, const std::string& name, int parameter) {
-  const DType dtype = spec.parameter_dtype(parameter);
-  return std::string("  ") + storage_type(dtype) + " " + name + std::to_string(parameter) + "[" + std::to_string(8 / itemsize(dtype)) + "];\n";
+  const std::size_t count = spec.is_table(parameter) ? 1 : 8 / itemsize(spec.parameter_dtype(parameter));
+  return "  " + stored_type(spec, parameter) + " " + name + std::to_string(parameter) + "[" + std::to_string(count) + "];\n";
 }
 
 /// The pointers, or elements in their place.
@@ -170,7 +170,7 @@ void ArgumentBlock::set_run(const KernelSpec& spec, const LoopRun& run) {
 bool ArgumentBlock::are_interleaved() {
   return std::all_of(interleaved_.begin(), interleaved_.end(), [&](const Piece& piece) {
     std::array<std::uintptr_t, kMostInterleaved> addresses{};
-    for (std::size_t k = 0; k < piece.parameters.size(); ++k) addresses[k] = pointers()[piece.parameters[k]];
+    for (std::size_t k = 0; k < piece.parameters.size(); ++k) addresses[k] = pointers()[slot_[static_cast<std::size_t>(piece.parameters[k])]];
     return lie_interleaved({addresses.data(), piece.parameters.size()}, piece.item_bytes, piece.access_bytes);
   });
 }
@@ -179,12 +179,18 @@ ArgumentBlock::ArgumentBlock(const KernelSpec& spec, const Layout& layout, const
   const bool reduces = layout.form != Form::kElements;
   Writer writer(reduces || layout.wide);
   const int count = spec.parameter_count();
-  for (int i = 0; i < count; ++i) writer.put(std::uint64_t{0});
+  const auto words = [&] { return writer.bytes.size() / sizeof(std::uint64_t); };
+  for (int i = 0; i < count; ++i) {
+    slot_.push_back(static_cast<std::uint32_t>(words()));
+    writer.put(std::uint64_t{0});
+    if (spec.is_table(i)) writer.put(std::int64_t{0});
+  }
+  scratch_at_ = words();
   if (reduces) writer.put(std::uint64_t{0});
-  guard_at_ = writer.bytes.size() / sizeof(std::uint64_t);
+  guard_at_ = words();
   if (spec.has_guards()) writer.put(std::uint64_t{0});
   taken_ = layout.taken;
-  taken_at_ = writer.bytes.size() / sizeof(std::uint64_t);
+  taken_at_ = words();
   std::vector<const TakenAxes*> taken(static_cast<std::size_t>(count), nullptr);
   for (const TakenAxes& axes : geometry.taken) taken[static_cast<std::size_t>(axes.array)] = &axes;
   for (int i : taken_) {

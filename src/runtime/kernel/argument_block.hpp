@@ -1,5 +1,5 @@
 // ArgumentBlock: the one struct that a generated kernel takes by value, as text for the kernel and as bytes for a launch.
-//   pointers of all arrays, or in a pointer's place the element of one that is passed by value; of a spec with guarded outputs that of its flag; the spec's numbers; n; and unless the layout is flat: extents, magic numbers of division (32-bit indices only),
+//   pointers of all arrays, or in a pointer's place the element of one that is passed by value, or a table's pointer and size; of a spec with guarded outputs that of its flag; the spec's numbers; n; and unless the layout is flat: extents, magic numbers of division (32-bit indices only),
 //   of flat tiles runs of positions, with magic numbers in any width; strides of the arrays that are neither dense nor scalar; last the flags `fast`: 1 if every array meets the
 //   alignment that vector accesses need, and then 2 if the arrays are too large for the caches (Dialect::streams).
 // Of each array that is taken, before the numbers: the pointer to its positions (positions0) and how far slices lie apart (apart0), in elements; and behind its strides, or those along the kept axes,
@@ -47,8 +47,10 @@ class ArgumentBlock {
   ArgumentBlock(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, int vector_width, const Work& work = {});
 
   void set_pointer(int parameter, const void* address) {
-    pointers()[parameter] = reinterpret_cast<std::uintptr_t>(address);
+    pointers()[slot_[static_cast<std::size_t>(parameter)]] = reinterpret_cast<std::uintptr_t>(address);
   }
+  /// Of a table, beside its pointer.
+  void set_size(int parameter, std::int64_t size) { pointers()[slot_[static_cast<std::size_t>(parameter)] + 1] = static_cast<std::uintptr_t>(size); }
   /// Of an array that is taken.
   void set_positions(int parameter, const void* address) {
     for (std::size_t i = 0; i < taken_.size(); ++i) {
@@ -60,23 +62,23 @@ class ArgumentBlock {
   /// Of a spec with turns.
   void set_run(const KernelSpec& spec, const LoopRun& run);
   /// The element of a parameter whose access is kValue, in the bits' first bytes.
-  void set_value(int parameter, std::uint64_t bits) { pointers()[parameter] = bits; }
+  void set_value(int parameter, std::uint64_t bits) { pointers()[slot_[static_cast<std::size_t>(parameter)]] = bits; }
   /// After the pointers are set: recomputes the flag. Whether it is set, and what is to lie interleaved does.
   bool set_fast() {
     std::uintptr_t misaligned = 0;
-    for (std::size_t i = 0; i < alignment_.size(); ++i) misaligned |= pointers()[i] & alignment_[i];
+    for (std::size_t i = 0; i < alignment_.size(); ++i) misaligned |= pointers()[slot_[i]] & alignment_[i];
     const bool is_fast = can_be_fast_ && misaligned == 0;
     *reinterpret_cast<std::uint32_t*>(bytes_.data() + flag_at_) = is_fast ? flags_ : 0u;
     return is_fast && (interleaved_.empty() || are_interleaved());
   }
   void set_streams(bool streams) { flags_ = streams ? 3 : 1; }
   /// Of a kernel that reduces in chunks.
-  void set_scratch(const void* address) { pointers()[alignment_.size()] = reinterpret_cast<std::uintptr_t>(address); }
+  void set_scratch(const void* address) { pointers()[scratch_at_] = reinterpret_cast<std::uintptr_t>(address); }
   /// Of a spec with guarded outputs: the 32-bit number that becomes 1 where one of them receives a value that is not finite.
   void set_flag(const void* address) { pointers()[guard_at_] = reinterpret_cast<std::uintptr_t>(address); }
   /// Addresses, elements in their place and numbers of another launch with the same arrays, whose layout differs in how its work is shared out alone.
   void take_values(const ArgumentBlock& other) { std::copy_n(other.bytes_.begin(), values_end_, bytes_.begin()); }
-  const void* pointer(int parameter) const { return reinterpret_cast<const void*>(reinterpret_cast<const std::uintptr_t*>(bytes_.data())[parameter]); }
+  const void* pointer(int parameter) const { return reinterpret_cast<const void*>(reinterpret_cast<const std::uintptr_t*>(bytes_.data())[slot_[static_cast<std::size_t>(parameter)]]); }
   void* data() { return bytes_.data(); }
   std::size_t size() const { return bytes_.size(); }
 
@@ -90,9 +92,10 @@ class ArgumentBlock {
   std::uintptr_t* pointers() { return reinterpret_cast<std::uintptr_t*>(bytes_.data()); }
   std::vector<std::byte> bytes_;
   std::vector<std::uintptr_t> alignment_;  // a mask for each array
+  std::vector<std::uint32_t> slot_;        // of each array: which of the words is its pointer
   std::vector<int> taken_;                 // arrays
   std::vector<Piece> interleaved_;
-  std::size_t guard_at_ = 0, taken_at_ = 0, numbers_at_ = 0, turns_at_ = 0, values_end_ = 0, flag_at_ = 0;
+  std::size_t scratch_at_ = 0, guard_at_ = 0, taken_at_ = 0, numbers_at_ = 0, turns_at_ = 0, values_end_ = 0, flag_at_ = 0;
   std::uint32_t flags_ = 1;
   bool can_be_fast_ = true;
 };

@@ -20,6 +20,13 @@ std::string storage_type(DType dtype) {
 
 std::string value_type(DType dtype) { return is_narrow(dtype) ? "float" : storage_type(dtype); }
 
+std::string stored_type(const KernelSpec& spec, int parameter) {
+  const std::string type = storage_type(spec.parameter_dtype(parameter));
+  return spec.is_table(parameter) ? "Table<" + type + ">" : type;
+}
+
+std::string loaded_type(const KernelSpec& spec, int input) { return spec.is_table(input) ? stored_type(spec, input) : value_type(spec.parameter_dtype(input)); }
+
 namespace {
 
 template <class T>
@@ -60,12 +67,13 @@ bool is_rounded_as_stored(const KernelSpec& spec, int value) {
   return true;
 }
 
+/// Input i of a step as its function sees it.
+std::string input_type(const KernelSpec& spec, const Step& step, std::size_t i) { return spec.is_table(step.inputs[i]) ? stored_type(spec, step.inputs[i]) : value_type(step.input_as(i)); }
+
 /// The function for a step, without its name: equal texts share one function.
-std::string signature(const Step& step, bool rounds) {
+std::string signature(const KernelSpec& spec, const Step& step, bool rounds) {
   std::string text = "(";
-  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
-    text += (i > 0 ? ", " : "") + value_type(step.input_as(i)) + " x" + std::to_string(i);
-  }
+  for (std::size_t i = 0; i < step.inputs.size(); ++i) text += (i > 0 ? ", " : "") + input_type(spec, step, i) + " x" + std::to_string(i);
   const bool is_rounded = rounds && is_narrow(step.result);
   const std::string code = is_rounded ? "rounded<" + storage_type(step.result) + ">" + bracketed(half_code(step)) : converted(rounds ? storage_type(step.result) : value_type(step.result), half_code(step));
   text += ") {\n  typedef " + value_type(step.compute) + " T;\n";
@@ -82,7 +90,7 @@ bool orders(const Step& step) {
 }
 
 /// The functions of a join that gives this value, of an accumulator whose first join has that number.
-std::string join_functions(const Step& step, int value, int accumulator) {
+std::string join_functions(const KernelSpec& spec, const Step& step, int value, int accumulator) {
   const Join& join = *step.join;
   const std::string type = value_type(step.compute), own = "Joined" + std::to_string(accumulator), number = std::to_string(value);
   const auto body = [&](const std::string& result, bool is_users = true, const std::string& before = {}) {
@@ -93,7 +101,7 @@ std::string join_functions(const Step& step, int value, int accumulator) {
   const std::string post = "DAMO_FUNCTION " + value_type(step.result) + " post" + number + "(" + own + " a, i64 n)" + body(converted(value_type(step.result), join.post.empty() ? "a" : join.post));
   if (accumulator != value) return post;
   std::string parameters;
-  for (std::size_t i = 0; i < step.inputs.size(); ++i) parameters += (i > 0 ? ", " : "") + value_type(step.input_as(i)) + " x" + std::to_string(i);
+  for (std::size_t i = 0; i < step.inputs.size(); ++i) parameters += (i > 0 ? ", " : "") + input_type(spec, step, i) + " x" + std::to_string(i);
   std::string text, members;
   for (const auto& [member_type, member] : join.members) members += " " + member_type + " " + member + ";";
   if (join.accumulator.empty() && !members.empty()) text = "struct " + own + " {" + members + " };\n";
@@ -145,10 +153,10 @@ void StepPrinter::add(const Step& step) {
   if (step.join) {
     const int accumulator = spec_.accumulator_of(value);
     called_.back() = "joined" + std::to_string(accumulator);
-    functions_ += join_functions(step, value, accumulator);
+    functions_ += join_functions(spec_, step, value, accumulator);
     return;
   }
-  std::string definition = signature(step, step.rounds && !is_rounded_as_stored(spec_, value));
+  std::string definition = signature(spec_, step, step.rounds && !is_rounded_as_stored(spec_, value));
   auto [found, is_new] = names_.try_emplace(definition, "f" + std::to_string(names_.size()) + "_" + as_identifier(step.name));
   // A long function is called, not copied to each element of a vector: on a GPU a kernel with eight of poisson took 15 s to compile.
   if (is_new) functions_ += std::string(is_called(step) ? "DAMO_CALLED " : "DAMO_FUNCTION ") + value_type(step.result) + " " + found->second + definition;
@@ -184,6 +192,7 @@ std::string StepPrinter::arguments(int value, const Name& name) const {
 
 std::string StepPrinter::argument(int value, std::size_t i, const Name& name) const {
   const Step& step = spec_.step_of(value);
+  if (spec_.is_table(step.inputs[i])) return name(step.inputs[i]);
   const DType from = dtype(step.inputs[i]);
   const std::string type = value_type(step.input_as(i)), given = value_text(step.inputs[i], name);
   const std::string argument = value_type(from) == type ? given : converted(type, given);
@@ -204,7 +213,7 @@ std::string step_functions(const KernelSpec& spec, const std::function<bool(int 
   for (int i = 0; i < spec.parameter_count(); ++i) {
     const DType dtype = spec.parameter_dtype(i);
     const int output = i - spec.input_count();
-    text += (i > 0 ? ", " : "") + (spec.is_output(i) ? (as_float(output) ? "float" : storage_type(dtype)) + "& y" + std::to_string(output) : value_type(dtype) + " " + local_name(i));
+    text += (i > 0 ? ", " : "") + (spec.is_output(i) ? (as_float(output) ? "float" : storage_type(dtype)) + "& y" + std::to_string(output) : loaded_type(spec, i) + " " + local_name(i));
   }
   text += ") {\n";
   for (int value = spec.first_step(); value < spec.first_step() + static_cast<int>(spec.steps.size()); ++value) {

@@ -15,6 +15,10 @@ namespace damo {
 std::string storage_type(DType dtype);
 /// As a step computes with it: float for half, bfloat16 and 8-bit floats.
 std::string value_type(DType dtype);
+/// As the array of a parameter holds it, or the launch what it brings by value: "Table<half>".
+std::string stored_type(const KernelSpec& spec, int parameter);
+/// As steps compute with an input.
+std::string loaded_type(const KernelSpec& spec, int input);
 /// A literal of value_type(dtype).
 std::string literal(const Scalar& value);
 /// Whether the step's function is long, or has a loop, so that it is called and not copied to each place.

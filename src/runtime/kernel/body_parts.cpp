@@ -26,7 +26,7 @@ BodyParts::BodyParts(const KernelSpec& spec, int cost) : spec_(spec) {
   }
 }
 
-std::string BodyParts::type_of(int value) const { return value_type(dtypes_[static_cast<std::size_t>(value)]); }
+std::string BodyParts::type_of(int value) const { return value < spec_.input_count() ? loaded_type(spec_, value) : value_type(dtypes_[static_cast<std::size_t>(value)]); }
 
 std::string BodyParts::listed(const std::vector<std::string>& texts) {
   std::string list;

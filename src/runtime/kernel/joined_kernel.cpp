@@ -29,7 +29,7 @@ Array on_device(std::size_t bytes, Backend& backend) { return Array::empty({stat
 }  // namespace
 
 bool have_one_text(const KernelSpec& a, const KernelSpec& b) {
-  return a.name == b.name && a.inputs == b.inputs && a.outputs == b.outputs && a.stores == b.stores && a.guarded == b.guarded && a.values == b.values && a.rows == b.rows && a.ordinals == b.ordinals &&
+  return a.name == b.name && a.inputs == b.inputs && a.outputs == b.outputs && a.stores == b.stores && a.guarded == b.guarded && a.values == b.values && a.tables == b.tables && a.rows == b.rows && a.ordinals == b.ordinals &&
          a.overrides.empty() && b.overrides.empty() && have_equal_dtypes(a.numbers, b.numbers) &&
          std::equal(a.constants.begin(), a.constants.end(), b.constants.begin(), b.constants.end(), are_equal) && a.steps == b.steps;
 }

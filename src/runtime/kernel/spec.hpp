@@ -140,6 +140,7 @@ struct KernelSpec {
   std::vector<DType> outputs;
   std::vector<bool> guarded;       ///< whether the kernel looks at what it stores in output i, and tells where ArgumentBlock::set_flag says of NaN and infinities; of specs without turns; may be shorter
   std::vector<bool> values;        ///< whether input i is one element, passed by value with each launch; may be shorter
+  std::vector<bool> tables;        ///< whether steps read elements of input i at places that they compute (Table of prelude/table.h): its address and size are passed by value with each launch; may be shorter
   std::vector<bool> rows;          ///< whether input i has one element a row; may be shorter
   std::vector<std::optional<std::uint32_t>> ordinals;  ///< of input i, if it is no array but the elements' numbers (ordinals.hpp); may be shorter
   std::optional<SerialLoop> loop;
@@ -155,7 +156,12 @@ struct KernelSpec {
   int first_step() const { return static_cast<int>(inputs.size() + numbers.size() + constants.size()); }
   bool is_value(int parameter) const {
     const auto i = static_cast<std::size_t>(parameter);
-    return i < values.size() && values[i];
+    return (i < values.size() && values[i]) || is_table(parameter);
+  }
+  /// Whether steps read elements of an input at places that they compute. What a launch brings by value is then its address and size.
+  bool is_table(int parameter) const {
+    const auto i = static_cast<std::size_t>(parameter);
+    return i < tables.size() && tables[i];
   }
   /// Whether a user wrote some of its code.
   bool has_users_code() const {
@@ -193,8 +199,9 @@ struct KernelSpec {
     return i < guarded.size() && guarded[i];
   }
   bool has_guards() const { return std::find(guarded.begin(), guarded.end(), true) != guarded.end(); }
-  /// Bytes of an element in memory.
-  int element_bytes(int parameter) const { return is_ordinals(parameter) ? 0 : static_cast<int>(itemsize(parameter_dtype(parameter))); }
+  bool has_tables() const { return std::find(tables.begin(), tables.end(), true) != tables.end(); }
+  /// Bytes of memory that an element of the iteration space has in it.
+  int element_bytes(int parameter) const { return is_ordinals(parameter) || is_table(parameter) ? 0 : static_cast<int>(itemsize(parameter_dtype(parameter))); }
   bool is_output(int parameter) const { return parameter >= input_count(); }
   /// Leaves out steps: those of which `stays` says no, by their values. None that stays reads one of them, nor is one stored.
   void keep_steps(const std::vector<bool>& stays) {

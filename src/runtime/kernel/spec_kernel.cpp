@@ -151,7 +151,9 @@ Geometry geometry_of(const KernelSpec& spec, const Shape& space, std::span<const
   for (int output = 0; output < static_cast<int>(spec.outputs.size()); ++output) {
     if (spec.is_across(spec.stores[static_cast<std::size_t>(output)])) across.push_back(spec.input_count() + output);
   }
-  if (!spec.has_ordinals()) return Geometry(space, arrays, reduced_axes, spec.uses_place(), across);
+  static const Shape kNumber{};
+  static const Strides kNoStrides{};
+  if (!spec.has_ordinals() && !spec.has_tables()) return Geometry(space, arrays, reduced_axes, spec.uses_place(), across);
   std::vector<Shape> shapes;
   std::vector<Strides> strides;
   for (const auto& axes : spec.ordinals) {
@@ -166,6 +168,7 @@ Geometry geometry_of(const KernelSpec& spec, const Shape& space, std::span<const
   for (int i = 0; i < spec.parameter_count(); ++i) {
     const auto at = static_cast<std::size_t>(i);
     if (spec.is_ordinals(i)) all.push_back({&shapes[at], &strides[at]});
+    else if (spec.is_table(i)) all.push_back({&kNumber, &kNoStrides}), ++next;  // it lies along none of the space's axes
     else all.push_back(arrays[next++]);
   }
   return Geometry(space, all, reduced_axes, spec.uses_place(), across);
@@ -209,6 +212,12 @@ bool BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays, 
   if (!spec.reduces()) geometry = with_rank(std::move(geometry), variant.layout.rank);
   const std::size_t bytes = bytes_of(spec, geometry);
   prepare(variant, geometry, bytes);
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    const int parameter = parameters_[i];
+    if (!spec.is_table(parameter)) continue;
+    if (!is_contiguous(*arrays[i].shape, *arrays[i].strides)) throw InternalError("a kernel was given a table that does not lie in C order");
+    block_.set_size(parameter, arrays[i].shape->size());
+  }
   if (!numbers_.empty()) block_.set_numbers(numbers_);
   bind_finish(space, arrays, reduced_axes);
   if (choice.trial) await_choice(choice.trial, std::move(geometry), bytes, arrays);
@@ -258,6 +267,10 @@ void BoundKernel::bind_finish(const Shape& space, std::span<const ArrayLayout> a
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     const int parameter = parameters_[i];
     Finished& array = finished_.emplace_back();
+    if (spec.is_table(parameter)) {
+      array.bytes = static_cast<std::size_t>(arrays[i].shape->size()) * itemsize(spec.parameter_dtype(parameter));
+      continue;
+    }
     if (spec.is_value(parameter) || (has_whole && *arrays[i].shape == space)) continue;
     const ByteRange range = range_of(arrays[i], itemsize(spec.parameter_dtype(parameter)));
     array = {nullptr, range.first, range.bytes(), spec.is_output(parameter)};

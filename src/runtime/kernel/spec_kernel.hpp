@@ -121,7 +121,7 @@ class BoundKernel {
   /// numbers: in the place of the spec's, which stand for any of their dtypes; they must live until it is bound. Empty: the spec's.
   explicit BoundKernel(SpecKernel& kernel, std::span<const Scalar> numbers = {});
 
-  /// arrays: inputs but for ordinals, then outputs; they number the parameters here. Each broadcasts to the space, so what a row has one of keeps its reduced axes with extent
+  /// arrays: inputs but for ordinals, then outputs; they number the parameters here. Each but for tables, which lie in C order, broadcasts to the space, so what a row has one of keeps its reduced axes with extent
   /// 1. reduced_axes: bit a for axis a, where the spec reduces. in_place: see Layout; otherwise no output shares memory
   /// with another array. want: not null where code that is missing is to be compiled later, with others': gives false then, and has bound nothing.
   bool bind(const Shape& space, std::span<const ArrayLayout> arrays, bool in_place = false, std::uint32_t reduced_axes = 0, const WantKernel* want = nullptr);

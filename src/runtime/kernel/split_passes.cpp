@@ -41,6 +41,7 @@ class PartBuilder {
       spec.inputs.push_back(is_input ? whole_.inputs[static_cast<std::size_t>(value)] : is_left_element(passes, value) ? whole_.step_of(value).result
                                                                                                                        : held(whole_.step_of(value).result));
       spec.values.push_back(is_input && whole_.is_value(value));
+      spec.tables.push_back(is_input && whole_.is_table(value));
       spec.rows.push_back(!part_.across && !passes.is_element(value));  // across rows a row's value is an element
       spec.ordinals.push_back(is_input && whole_.is_ordinals(value) ? whole_.ordinals[static_cast<std::size_t>(value)] : std::nullopt);
       part_.parameters.push_back(is_input ? value : between_.at(value));

@@ -186,7 +186,7 @@ std::string umbrella_header(bool cuda, const std::string* source) {
   const bool has_float_names = !cuda && wants_float_names(source);
   std::string text = include("number_types.h") + include("core.h") + math_includes(has_float_names ? nullptr : source, cuda);
   if (has_float_names) text += include("float_names.h");
-  if (!cuda || !source || wants(*source, "elementwise.h")) text += include("convert.h") + include("float8.h") + include("elementwise.h") + include("ordinals.h") + include("random.h");
+  if (!cuda || !source || wants(*source, "elementwise.h")) text += include("convert.h") + include("float8.h") + include("elementwise.h") + include("ordinals.h") + include("table.h") + include("random.h");
   if (!cuda) return text + include("strips.h");
   // So far it is written as plain C++: in CUDA C the pragma makes device functions of it.
   text = "#pragma clang force_cuda_host_device begin\n" + text + "#pragma clang force_cuda_host_device end\n" + include("cuda_c.h");
