@@ -32,7 +32,7 @@ class EagerKernels final : public Companion {
   std::shared_ptr<EagerKernel> kernel(const ElementwiseRow& row, std::span<const EagerInput> inputs, DType out,
                                       bool cast);
   std::size_t size() const;
-  /// The kernel that reduces of that number, which says all about it; made at its first use.
+  /// The kernel of that number, which says all about it: one that reduces, scans, draws or searches; made at its first use.
   std::shared_ptr<EagerKernel> reducing(std::uint32_t number, const std::function<KernelSpec()>& spec);
   /// A number that no other kernel has, for one that a user wrote.
   static std::uint32_t number_of_users();

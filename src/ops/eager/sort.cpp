@@ -10,7 +10,10 @@
 #include "graph/base/computed_dtype.hpp"
 #include "ops/eager/index_kernels.hpp"
 #include "ops/eager/kept_kernels.hpp"
+#include "ops/eager/kernels.hpp"
+#include "ops/lower.hpp"
 #include "ops/promotion.hpp"
+#include "ops/sort/searchsorted_op.hpp"
 #include "ops/sort/sort_kernels.hpp"
 #include "runtime/backend.hpp"
 
@@ -20,19 +23,15 @@ namespace {
 /// A device's kernels that sort, by dtype.
 class SortKernels final : public Companion {
  public:
-  explicit SortKernels(Backend& backend) : device_(&backend), sorts_(backend), searches_(backend) {}
+  explicit SortKernels(Backend& backend) : device_(&backend), sorts_(backend) {}
   static std::shared_ptr<SortKernels> of(const Array& x) { return x.device().backend().companion<SortKernels>(); }
   const RowSort& sort(DType dtype, bool has_order) {
     return sorts_.of({dtype, has_order}, [&](const CompileKernel& compile) { return RowSort(device_, compile, dtype, has_order); });
-  }
-  const Searchsorted& searchsorted(DType dtype) {
-    return searches_.of(dtype, [&](const CompileKernel& compile) { return Searchsorted(compile, dtype); });
   }
 
  private:
   Device device_;
   KeptKernels<std::pair<DType, bool>, RowSort> sorts_;
-  KeptKernels<DType, Searchsorted> searches_;
 };
 
 /// x with the axis last; which of the result's is that.
@@ -77,6 +76,16 @@ struct Lines {
   int axis = 0;
 };
 
+/// The kernel of that search on the device of x.
+std::shared_ptr<EagerKernel> search_kernel(const Array& x, DType dtype, bool right) {
+  const std::uint32_t number = std::uint32_t{2} << 24 | static_cast<std::uint32_t>(dtype) << 1 | static_cast<std::uint32_t>(right);  // as no reduction's and no scan's is
+  return EagerKernels::of(x.device().backend())->reducing(number, [&] {
+    const auto op = std::make_shared<const SearchsortedOp>(right);
+    const Variable inputs[] = {input({dtype, {kUnknown}}), input({dtype, {kUnknown}})};
+    return lower(*op, op->apply(inputs, {}));
+  });
+}
+
 }  // namespace
 
 Array argsort(const Array& x, int axis, bool descending) {
@@ -103,9 +112,11 @@ Array searchsorted(const Array& sorted, const Array& values, bool right) {
   if (sorted.rank() != 1) throw ShapeError("searchsorted: the sorted elements have " + std::to_string(sorted.rank()) + " axes, not 1: " + describe(sorted), "flatten them, or search each line by itself");
   const DType dtype = result_type(std::vector<Promotable>{{sorted.dtype()}, {values.dtype()}});
   require_computed("searchsorted", dtype);
-  const auto as = [&](const Array& x) { return (x.dtype() == dtype ? x : astype(x, dtype)).contiguous(); };
-  const Array places = Array::empty(values.shape(), int64, values.device());
-  SortKernels::of(values)->searchsorted(dtype)(as(sorted), as(values), right, places);
+  if (!(sorted.device() == values.device())) throw DeviceError("searchsorted: operands lie on " + sorted.device().name() + " and " + values.device().name(), "move one of them: x.to(device)");
+  const auto as = [&](const Array& x) { return x.dtype() == dtype ? x : astype(x, dtype); };
+  const Array places = Array::empty(values.shape(), int64, values.device()), table = as(sorted).contiguous(), keys = as(values);
+  const EagerInput inputs[] = {{&table, {}}, {&keys, {}}};
+  search_kernel(values, dtype, right)->run(inputs, places);
   return places;
 }
 

@@ -10,6 +10,7 @@
 #include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
 #include "ops/indexing/walks.hpp"
+#include "ops/sort/searchsorted_op.hpp"
 #include "runtime/array/array_layout.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/data_report.hpp"
@@ -99,8 +100,9 @@ class CheckedPositionsOp final : public Op {
   }
   Gradients gradient(const Apply& node, std::span<const Variable>) const override { return Gradients(node.inputs().size(), Gradient::disconnected()); }
 
- private:
   std::int64_t extent(const Shape& x) const { return walked_extent(x, x.rank() - from_end_, axes_); }
+
+ private:
   std::string user_;
   int axis_;      // as errors call it
   int from_end_;  // of the input that has its extent
@@ -120,9 +122,12 @@ Variable with_extent(const Variable& x, int from_end) {
     const Apply node = source.owner();
     const auto* op = dynamic_cast<const KernelOp*>(&node.op());
     if (!op || (op->reduced_axes() && *op->reduced_axes() >> (source.rank() - from_end) & 1u)) return source;
-    const auto found = std::find_if(node.inputs().begin(), node.inputs().end(), [&](const Variable& input) { return input.rank() >= from_end && input.dims()[-from_end] != 1; });
-    if (found == node.inputs().end()) return source;
-    source = *found;
+    int found = 0;
+    const auto has_extent = [&](int i) { return !op->reads_table(i) && node.input(i).rank() >= from_end && node.input(i).dims()[-from_end] != 1; };
+    while (found < static_cast<int>(node.inputs().size()) && !has_extent(found)) ++found;
+    if (found == static_cast<int>(node.inputs().size())) return source;
+    const Variable next = node.input(found);  // which the node keeps
+    source = next;
   }
   return source;
 }
@@ -178,6 +183,22 @@ Variable checked_positions(const std::string& user, const Variable& x, int axis,
     if (before) inputs.push_back(before);
     return std::make_shared<const CheckedPositionsOp>(user, axis, from_end, axes, counts)->apply(inputs, line).output();
   }, std::span<const Variable>(operands), line);
+}
+
+Variable without_check(const Variable& checked) {
+  if (!checked.has_owner()) return checked;
+  const Apply node = checked.owner();
+  const auto* check = dynamic_cast<const CheckedPositionsOp*>(&node.op());
+  if (!check || node.inputs().size() > 2) return checked;
+  Variable positions = node.input(0);
+  while (positions.has_owner() && positions.owner().op().passes_through(0) == 0) {
+    const Variable from = positions.owner().input(0);
+    positions = from;
+  }
+  const std::int64_t extent = check->extent(node.input(1).dims());
+  if (extent == kUnknown || !positions.has_owner() || !dynamic_cast<const SearchsortedOp*>(&positions.owner().op())) return checked;
+  const std::int64_t searched = positions.owner().input(0).dims()[0];
+  return searched != kUnknown && searched < extent ? positions : checked;
 }
 
 }  // namespace damo

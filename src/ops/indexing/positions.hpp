@@ -20,6 +20,10 @@ enum class CountsFromEnd : bool { kNo, kYes };
 Variable checked_positions(const std::string& user, const Variable& x, int axis, const Variable& positions, SourceLine line, CountsFromEnd counts = CountsFromEnd::kYes, int axes = 1,
                            const Variable& before = {});
 
+/// What checked_positions gave, or the positions that it looks at where graphs say that each lies on the axes: places that searchsorted gives, from 0 to the size of its table, in an array known to have more elements
+/// than that. In any order of axes.
+Variable without_check(const Variable& checked);
+
 /// int64 (count,): where a mask is true, in C order; checked ones of as many axes of x, to which it fits (ShapeError). x: of which only the shape is read, or
 /// empty where any mask will do.
 Variable true_positions(const std::string& user, const Variable& mask, const Variable& x, SourceLine line);

@@ -18,6 +18,7 @@
 #include "ops/indexing/take_kernels.hpp"
 #include "ops/indexing/take_op.hpp"
 #include "ops/reshape_op.hpp"
+#include "runtime/kernel/spec.hpp"
 #include "runtime/memory/workspace.hpp"
 
 namespace damo {
@@ -78,14 +79,43 @@ Thunk TakeOp::make_thunk(const Apply& node, ThunkContext& context) const {
   return [&x, &positions, &z, gather, axis = axis_, axes = axes_] { gather(x.array(), positions.array(), z.array(), axis, axes); };
 }
 
-Gradients TakeOp::gradient(const Apply& node, std::span<const Variable> output_gradients) const {
-  const SourceLine line = node.where();
-  const Variable &x = node.input(0), &g = output_gradients[0];
-  const SortedPositions sorted = sorted_positions(node.input(1), x, axis_, axes_, line);
+namespace {
+
+/// positions: checked ones, in C order.
+Gradients gradients_of_take(const Variable& x, const Variable& positions, const Variable& g, int axis, int axes, SourceLine line) {
+  const SortedPositions sorted = sorted_positions(positions, x, axis, axes, line);
   // 16-bit sums would round at each addition.
-  const Variable inputs[] = {cast_at(g, g.dtype() == float64 ? float64 : float32, line), sorted.positions, sorted.order, x, node.input(1)};
-  const Variable sums = std::make_shared<const AddSlicesOp>(axis_, axes_)->apply(inputs, line).output();
+  const Variable inputs[] = {cast_at(g, g.dtype() == float64 ? float64 : float32, line), sorted.positions, sorted.order, x, positions};
+  const Variable sums = std::make_shared<const AddSlicesOp>(axis, axes)->apply(inputs, line).output();
   return Gradients{Gradient(cast_at(sums, gradient_dtype(x.dtype()), line)), Gradient::disconnected()};
+}
+
+}  // namespace
+
+Gradients TakeOp::gradient(const Apply& node, std::span<const Variable> output_gradients) const {
+  return gradients_of_take(node.input(0), node.input(1), output_gradients[0], axis_, axes_, node.where());
+}
+
+Apply TakeElementsOp::make_node(Inputs inputs) const {
+  inputs.require_count(2);
+  return {*this, {inputs.at(0), inputs.at(1)}, {{inputs.at(0).dtype(), inputs.at(1).dims()}}};
+}
+
+void TakeElementsOp::lower(KernelBuilder& kernel) const {
+  const KernelBuilder::Value x = kernel.input(0), position = kernel.input(1);
+  Step step;
+  step.name = name();
+  step.code = "x0[x1]";
+  step.compute = step.result = x.dtype;
+  step.inputs = {x.number, position.number};
+  step.inputs_as = {x.dtype, int64};
+  step.cost = kCost;
+  kernel.output(kernel.append(std::move(step)));
+}
+
+Gradients TakeElementsOp::gradient(const Apply& node, std::span<const Variable> output_gradients) const {
+  const Variable& x = node.input(0);
+  return gradients_of_take(x, contiguous(node.input(1)), output_gradients[0], 0, x.rank(), node.where());
 }
 
 namespace {
@@ -208,7 +238,9 @@ class WriteAtOp final : public Op {
 }  // namespace
 
 Variable take_at(const Variable& x, const Variable& positions, int axis, int axes, SourceLine line, bool strided) {
-  const Variable inputs[] = {x, positions};
+  const bool is_whole = !strided && axes > 0 && axes == x.rank();
+  const Variable inputs[] = {x, is_whole ? without_check(positions) : positions};
+  if (is_whole) return std::make_shared<const TakeElementsOp>()->apply(inputs, line).output();
   return std::make_shared<const TakeOp>(axis, axes, strided)->apply(inputs, line).output();
 }
 

@@ -2,45 +2,18 @@
 #include <string>
 #include <vector>
 
-#include <damo/op.hpp>
 #include <damo/ops/cast.hpp>
 #include <damo/ops/indexing.hpp>
 #include <damo/ops/shape.hpp>
 #include <damo/ops/sort.hpp>
-#include <damo/thunk.hpp>
 #include "graph/base/computed_dtype.hpp"
 #include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
-#include "ops/sort/sort_kernels.hpp"
+#include "ops/sort/searchsorted_op.hpp"
 #include "ops/sort/sort_op.hpp"
 
 namespace damo {
 namespace {
-
-class SearchsortedOp final : public Op {
- public:
-  explicit SearchsortedOp(bool right) : right_(right) {}
-  std::string name() const override { return "searchsorted"; }
-  Props props() const override { return {{"right", right_}}; }
-  Apply make_node(Inputs inputs) const override {
-    inputs.require_count(2);
-    require_rank(inputs.at(0), 1);
-    return {*this, {contiguous(inputs.at(0)), contiguous(inputs.at(1))}, {{int64, inputs.at(1).dims()}}};
-  }
-  Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override { return {{inputs[1]}}; }
-  Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
-    const Cell &sorted = context.storage(node.input(0)), &values = context.storage(node.input(1));
-    Cell& places = context.storage(node.output());
-    context.promise_recordable();
-    context.promise_contained();
-    const Searchsorted search([&](std::string_view source, std::string_view name) { return context.compile(source, name); }, sorted.dtype());
-    return [&sorted, &values, &places, search, right = right_] { search(sorted.array(), values.array(), right, places.array()); };
-  }
-  Gradients gradient(const Apply&, std::span<const Variable>) const override { return Gradients(2, Gradient::disconnected()); }
-
- private:
-  bool right_;
-};
 
 /// What a function that sorts was given, with the axis last.
 struct Lines {

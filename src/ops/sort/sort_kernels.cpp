@@ -4,7 +4,6 @@
 #include <bit>
 #include <string>
 
-#include "ops/indexing/take_kernels.hpp"
 #include "ops/sort/sort_key.hpp"
 #include "runtime/memory/workspace.hpp"
 
@@ -53,24 +52,6 @@ __global__ void sort_rows(const void* x, unsigned long long infinity, unsigned l
 }
 )";
 
-constexpr const char* kSearch = R"(
-template <class Word, bool is_floating>
-__global__ void search_sorted(const void* sorted, long long count, const void* values, long long size, unsigned long long infinity, unsigned long long flip, int right, long long* places) {
-  const long long step = (long long)gridDim.x * blockDim.x;
-  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < size; i += step) {
-    const Word key = order_of<Word, is_floating>(((const Word*)values)[i], Word(infinity), Word(flip));
-    long long from = 0, to = count;
-    while (from < to) {
-      const long long middle = from + (to - from) / 2;
-      const Word there = order_of<Word, is_floating>(((const Word*)sorted)[middle], Word(infinity), Word(flip));
-      if (right ? there <= key : there < key) from = middle + 1;
-      else to = middle;
-    }
-    places[i] = from;
-  }
-}
-)";
-
 }  // namespace
 
 RowSort::RowSort(Device device, const CompileKernel& compile, DType dtype, bool has_order) : device_(device), dtype_(dtype), has_order_(has_order), host_(HostSort::of(device)) {
@@ -115,14 +96,6 @@ std::size_t RowSort::first_bytes(std::int64_t rows, std::int64_t count, std::int
   need.take(static_cast<std::size_t>(rows * count) * itemsize(int64));
   need.pass(workspace_bytes(rows, count));
   return need.bytes();
-}
-
-Searchsorted::Searchsorted(const CompileKernel& compile, DType dtype) : dtype_(dtype), kernel_(compile(std::string(kOrderOf) + kSearch, of_words("search_sorted", dtype) + ">")) {}
-
-void Searchsorted::operator()(const Array& sorted, const Array& values, bool right, const Array& places) const {
-  if (values.size() == 0) return;
-  const SortKey key = sort_key(dtype_, false);
-  kernel_(elements_launch(values.size()), sorted, sorted.size(), values, values.size(), key.infinity, key.flip, right ? 1 : 0, places);
 }
 
 }  // namespace damo

@@ -1,4 +1,4 @@
-// What sort, argsort and searchsorted run, for graphs and for Arrays: kernels of CUDA C; sorts on a host its HostSort.
+// What sort and argsort run, for graphs and for Arrays: kernels of CUDA C; sorts on a host its HostSort.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -32,17 +32,6 @@ class RowSort {
   std::optional<HostSort> host_;
   Kernel rows_;
   std::optional<RadixSort> radix_;  ///< where there is no HostSort
-};
-
-class Searchsorted {
- public:
-  explicit Searchsorted(const CompileKernel& compile, DType dtype);
-  /// sorted: `count` elements in sort's order; places: int64, one for each of values; all contiguous.
-  void operator()(const Array& sorted, const Array& values, bool right, const Array& places) const;
-
- private:
-  DType dtype_;
-  Kernel kernel_;
 };
 
 }  // namespace damo
