@@ -240,7 +240,9 @@ class KernelThunk {
     std::vector<Shape> all;  // of the inner graph
     if (fused && (reduced_axes_ != 0 || kernel_.spec().has_ordinals())) all = fused->shapes(std::span(shapes).first(inputs));
     for (std::size_t i = 0; i < inputs; ++i) {
-      if (size_of(i) || kernel_.spec().is_table(static_cast<int>(i))) shapes[i] = {};
+      const bool is_table = kernel_.spec().is_table(static_cast<int>(i));
+      if (size_of(i) || is_table) shapes[i] = {};
+      if (is_table && !all.empty()) all[static_cast<std::size_t>(fused->inner_graph()->inputs()[i])] = {};
     }
     if (kernel_.spec().has_ordinals()) shapes.insert(shapes.end(), all.begin(), all.end());  // no array need be as large as what is counted
     const Shape space = broadcast_shapes(shapes), row = reduced_shape(space, reduced_axes_, true), column = reduced_shape(space, across_axes(), true);

@@ -19,8 +19,8 @@
 namespace damo {
 namespace {
 
-using testing::error_of;
 using ::testing::ElementsAre;
+using testing::error_of;
 using ::testing::HasSubstr;
 
 class Searchsorted : public testing::NoiseOnEachDevice {
@@ -144,6 +144,19 @@ TEST_P(Searchsorted, WorkBeforeAndBehindIsInTheKernel) {
   }
 }
 
+TEST_P(Searchsorted, IsBesideNumbersOfElementsInOneKernel) {
+  const Variable x = input({float32, {6, 50}}, "x"), edges = input({float32, {9}}, "edges");
+  const Function f = made({x, edges}, {searchsorted(edges, x) * 1000 + index_along(x, 1), sum(searchsorted(edges, x) * index_along(x, 1), 1)});
+  EXPECT_EQ(kernels_of(f).all, 1) << f.explain();
+  const std::vector<double> own = table(9, float32);
+  const Array given = noise({6, 50});
+  std::vector<double> wanted = places_of(own, given.to_doubles(), false), sums(6);
+  for (std::size_t i = 0; i < wanted.size(); ++i) sums[i / 50] += wanted[i] * static_cast<double>(i % 50), wanted[i] = wanted[i] * 1000 + static_cast<double>(i % 50);
+  const Results got = f(given, of(own));
+  EXPECT_EQ(got[0].to_doubles(), wanted);
+  EXPECT_EQ(got[1].to_doubles(), sums);
+}
+
 TEST_P(Searchsorted, WhatMakesATableIsAKernelOfItsOwn) {
   const Variable weights = input({float32, {100}}, "weights"), u = input({float32, {100}}, "u");
   const Variable sums = cumsum(abs(weights));
@@ -235,7 +248,8 @@ TEST_P(Searchsorted, GivesWhatKernelsApartGive) {
     if (pick(0, 1)) values = noise({count + 1}, dtype).slice({{.step = -1}});
     const Array other = noise({columns}, dtype);
     const Results got = fused(given, other, bounds, values), wanted = apart(given, other, bounds, values);
-    for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_EQ(got[i].to_doubles(), wanted[i].to_doubles()) << "output " << i << "\n" << fused.explain();
+    for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_EQ(got[i].to_doubles(), wanted[i].to_doubles()) << "output " << i << "\n"
+                                                                                                           << fused.explain();
   }
 }
 

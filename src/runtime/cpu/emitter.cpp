@@ -84,7 +84,9 @@ void CpuEmitter::emit_joined() {
 void CpuEmitter::emit_scalars() {
   for (int i = 0; i < spec_.input_count(); ++i) {
     const std::string n = number(i);
-    if (is_scalar_input(i))
+    if (spec_.is_table(i))
+      line("  const " + loaded(i) + " x" + n + " = a.p" + n + "[0];");
+    else if (is_scalar_input(i))
       line("  const " + loaded(i) + " x" + n + " = a.n > 0 ? " + loaded(i) + "(a.p" + n + "[0]) : " + loaded(i) +
            "(0);");
   }

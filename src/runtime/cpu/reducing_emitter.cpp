@@ -109,6 +109,10 @@ void CpuReducingEmitter::begin(const std::string& name, bool task_by_task) {
   for (int i = 0; i < spec_.input_count(); ++i) {
     if (!is_scalar(access(i))) continue;
     const std::string type = loaded_type(spec_, i), n = number(i);
+    if (spec_.is_table(i)) {
+      line("  const " + type + " v" + n + " = a.p" + n + "[0];");
+      continue;
+    }
     const std::string any = passes_.is_element(i) ? "a.n > 0 && a.length > 0" : "a.n > 0";  // an array over rows without elements may have none
     line("  const " + type + " v" + n + " = " + any + " ? " + type + "(a.p" + n + "[0]) : " + type + "(0);");
   }

@@ -71,7 +71,8 @@ std::string CudaEmitter::emit() {
 /// Elements that every thread reads once.
 void CudaEmitter::emit_scalars(const std::string& indent) {
   for (int i = 0; i < spec_.input_count(); ++i) {
-    if (is_scalar_input(i)) line(indent + "const " + loaded(i) + " x" + number(i) + " = a.n > 0 ? " + loaded(i) + "(" + pointer(i) + "[0]) : " + loaded(i) + "(0);");
+    if (spec_.is_table(i)) line(indent + "const " + loaded(i) + " x" + number(i) + " = " + pointer(i) + "[0];");
+    else if (is_scalar_input(i)) line(indent + "const " + loaded(i) + " x" + number(i) + " = a.n > 0 ? " + loaded(i) + "(" + pointer(i) + "[0]) : " + loaded(i) + "(0);");
   }
 }
 

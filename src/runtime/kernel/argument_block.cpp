@@ -134,7 +134,8 @@ void put_turns(const KernelSpec& spec, const LoopRun& run, const Put& put) {
 std::string argument_struct(const KernelSpec& spec, const Layout& layout) {
   const std::string index = layout.wide ? "i64" : "u32", stride = layout.wide ? "i64" : "i32";
   const bool reduces = layout.form != Form::kElements;
-  std::string text = number_struct(spec) + "struct Arguments {\n" + pointer_fields(spec, layout) + (reduces ? "  void* scratch;\n" : "") + (spec.has_guards() ? "  u32* flag;\n" : "");
+  const std::string tables = spec.has_tables() ? std::string("typedef ") + (layout.wide ? "i64" : "i32") + " table_index;\n" : "";
+  std::string text = tables + number_struct(spec) + "struct Arguments {\n" + pointer_fields(spec, layout) + (reduces ? "  void* scratch;\n" : "") + (spec.has_guards() ? "  u32* flag;\n" : "");
   for (int i : layout.taken) text += "  const i64* positions" + std::to_string(i) + ";\n  i64 apart" + std::to_string(i) + ";\n";
   for (const FramedArray& frame : layout.framed) text += element_field(spec, "frame", frame.array);
   if (!spec.numbers.empty()) text += "  Numbers numbers;\n";
@@ -183,7 +184,7 @@ ArgumentBlock::ArgumentBlock(const KernelSpec& spec, const Layout& layout, const
   for (int i = 0; i < count; ++i) {
     slot_.push_back(static_cast<std::uint32_t>(words()));
     writer.put(std::uint64_t{0});
-    if (spec.is_table(i)) writer.put(std::int64_t{0});
+    if (spec.is_table(i)) writer.put(std::int64_t{0});  // its size, of which a text with 32-bit indices reads the lower half
   }
   scratch_at_ = words();
   if (reduces) writer.put(std::uint64_t{0});

@@ -22,7 +22,7 @@ std::string value_type(DType dtype) { return is_narrow(dtype) ? "float" : storag
 
 std::string stored_type(const KernelSpec& spec, int parameter) {
   const std::string type = storage_type(spec.parameter_dtype(parameter));
-  return spec.is_table(parameter) ? "Table<" + type + ">" : type;
+  return spec.is_table(parameter) ? "Table<" + type + ", table_index>" : type;
 }
 
 std::string loaded_type(const KernelSpec& spec, int input) { return spec.is_table(input) ? stored_type(spec, input) : value_type(spec.parameter_dtype(input)); }

@@ -15,7 +15,7 @@ namespace damo {
 std::string storage_type(DType dtype);
 /// As a step computes with it: float for half, bfloat16 and 8-bit floats.
 std::string value_type(DType dtype);
-/// As the array of a parameter holds it, or the launch what it brings by value: "Table<half>".
+/// As the array of a parameter holds it, or the launch what it brings by value: "Table<half, table_index>", whose second type argument_struct() says.
 std::string stored_type(const KernelSpec& spec, int parameter);
 /// As steps compute with an input.
 std::string loaded_type(const KernelSpec& spec, int input);

@@ -192,7 +192,7 @@ Access framed_access(Access access) { return access == Access::kRow || access ==
 Layout classify(const Geometry& geometry, int first_output, std::int64_t shortest_tile) {
   Layout layout;
   layout.rank = geometry.extents.rank();
-  layout.wide = reaches_limit(geometry);
+  layout.wide = reaches_limit(geometry) || geometry.longest_table >= kNarrowLimit;
   mark_taken(layout, geometry);
   layout.framed.assign(geometry.framed.begin(), geometry.framed.end());
   for (std::size_t i = 0; i < geometry.strides.size(); ++i) {
@@ -250,7 +250,7 @@ Layout classify_reducing(const Geometry& geometry) {
   layout.rank = geometry.extents.rank();
   layout.reduced_rank = geometry.reduced.extents.rank();
   layout.form = has_columns(geometry) ? Form::kColumns : Form::kRows;
-  layout.wide = geometry.count >= kNarrowPlaces || geometry.reduced.count >= kNarrowPlaces;
+  layout.wide = geometry.longest_table >= kNarrowLimit || geometry.count >= kNarrowPlaces || geometry.reduced.count >= kNarrowPlaces;
   layout.batched = geometry.joined < geometry.count;
   mark_taken(layout, geometry);
   for (std::size_t i = 0; i < geometry.strides.size(); ++i) {

@@ -158,6 +158,7 @@ struct Geometry : CollapsedAxes {  // of the axes that are kept
   CollapsedAxes reduced;
   std::vector<TakenAxes> taken;    ///< by ascending array
   std::vector<FramedAxes> framed;  ///< likewise; of spaces without reduced axes
+  std::int64_t longest_table = 0;  ///< elements of the largest array that is read at places which steps compute (KernelSpec::tables)
   std::int64_t joined = 1;       ///< neighbouring rows that are joined across together: all where nothing tells them apart
 
   /// arrays must broadcast to space; bit a of reduced_axes: axis a. The reduced axes come in the order of memory, unless

@@ -164,14 +164,17 @@ Geometry geometry_of(const KernelSpec& spec, const Shape& space, std::span<const
     strides.push_back(contiguous_strides(shape));
   }
   std::vector<ArrayLayout> all;
+  std::int64_t longest_table = 0;
   std::size_t next = 0;
   for (int i = 0; i < spec.parameter_count(); ++i) {
     const auto at = static_cast<std::size_t>(i);
     if (spec.is_ordinals(i)) all.push_back({&shapes[at], &strides[at]});
-    else if (spec.is_table(i)) all.push_back({&kNumber, &kNoStrides}), ++next;  // it lies along none of the space's axes
+    else if (spec.is_table(i)) all.push_back({&kNumber, &kNoStrides}), longest_table = std::max(longest_table, arrays[next++].shape->size());  // it lies along none of the space's axes
     else all.push_back(arrays[next++]);
   }
-  return Geometry(space, all, reduced_axes, spec.uses_place(), across);
+  Geometry geometry(space, all, reduced_axes, spec.uses_place(), across);
+  geometry.longest_table = longest_table;
+  return geometry;
 }
 
 namespace {

@@ -75,6 +75,15 @@ namespace math {
 // What convert.h needs.
 DAMO_MATH unsigned long long bits(double x) { return (unsigned long long)__double_as_longlong(x); }
 DAMO_MATH double as_double(unsigned long long x) { return __longlong_as_double((long long)x); }
+// What table.h needs: x, of which the compiler knows nothing.
+DAMO_MATH int opaque(int x) {
+  asm("" : "+r"(x));
+  return x;
+}
+DAMO_MATH long long opaque(long long x) {
+  asm("" : "+l"(x));
+  return x;
+}
 // What random.h needs.
 DAMO_MATH u32 bits(float x) { return __float_as_uint(x); }
 DAMO_MATH float as_float(u32 x) { return __uint_as_float(x); }
