@@ -40,8 +40,10 @@ using i32 = int;
 using u64 = unsigned long long;
 using i64 = long long;
 
-DAMO_MATH int opaque(int x) { return x; }
-DAMO_MATH i64 opaque(i64 x) { return x; }
+template <class T>
+DAMO_MATH T opaque(T x) {
+  return x;
+}
 DAMO_MATH u32 bits(float x) { return __builtin_bit_cast(u32, x); }
 DAMO_MATH u64 bits(double x) { return __builtin_bit_cast(u64, x); }
 DAMO_MATH float as_float(u32 x) { return __builtin_bit_cast(float, x); }
