@@ -41,6 +41,8 @@ TEST_F(Simplify, RepeatsAlongSeveralAxesAtOnce) {
   EXPECT_EQ(simplified(repeat(repeat(x_, 2, 0), 3, 1)),
             "flatten[1, 2](flatten[0, 1](contiguous(broadcast_to[-1, -1, -1, 3](dimshuffle[0, 1, 2, -1](broadcast_to[-1, 2, -1](dimshuffle[0, -1, 1](x)))))))");
   EXPECT_EQ(copies(repeat(repeat(x_, 3, 1), 2, 0)), 1);
+  EXPECT_EQ(copies(repeat(repeat(h_, 2, 0), 3, 1)), 2) << "of narrow elements";
+  EXPECT_EQ(copies(repeat(repeat(h_, 3, 1), 2, 0)), 1);
   EXPECT_EQ(copies(repeat(transpose(repeat(x_, 3, 1)), 2, 1)), 1) << "turned in between";
   const Variable once = repeat(x_, 2, 0);
   EXPECT_EQ(copies(sum(repeat(once, 3, 1)) * sum(once)), 3) << "what is repeated once is read, too";
