@@ -34,6 +34,7 @@
 // steps is known the loop does not wait for the device; one that reads `until`, or a Variable number of steps, does.
 // See tests/loop/scan_test.cpp and examples/56_character_lstm.cpp.
 #pragma once
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -93,9 +94,9 @@ struct ScanArguments {
 /// What a step gives.
 struct ScanStep {
   ScanStep(Variable output) : outputs{std::move(output)} {}
-  ScanStep(std::initializer_list<Variable> outputs, Variable until = {}) : outputs(outputs), until(std::move(until)) {}
   ScanStep(std::vector<Variable> outputs, Variable until = {}) : outputs(std::move(outputs)), until(std::move(until)) {}
-  ScanStep(std::pair<Variable, Variable> two) : outputs{std::move(two.first), std::move(two.second)} {}
+  template <std::same_as<std::pair<Variable, Variable>> Two>  // what is in braces is no pair: ScanStep({a, b}) has two outputs of a list
+  ScanStep(Two two) : outputs{std::move(two.first), std::move(two.second)} {}
   std::vector<Variable> outputs;
   Variable until;  ///< bool of rank 0: true ends the loop behind this step
 };

@@ -152,6 +152,26 @@ TEST_P(RefinedSpaces, OfNothingIsNothing) {
   EXPECT_EQ(f(noise({1, 6, 4}))[0].shape(), (Shape{1, 6, 4}));
 }
 
+/// Of what a repeated or turned array stands beside a call alone says how long it is.
+TEST_P(RefinedSpaces, ExtentsOfACallAreComparedWithThoseThatAreKnown) {
+  const Variable y = input({float32, {kUnknown, 32}}, "y"), z = input({float32, {6, 16}}, "z"), t = input({float32, {3, 2, 2, 16}}, "t");
+  const auto error_of = [&](const Variable& other, const Variable& sum, const Array& a, std::int64_t rows) -> std::string {
+    try {
+      function({y, other}, {sum}, with(true)).call(std::vector<Array>{noise({rows, 32}), a});
+    } catch (const ShapeError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  for (const std::int64_t rows : {12, 3, 6}) {
+    const std::string repeated = error_of(z, y + repeat(z, 2, 1), noise({6, 16}), rows), turned = error_of(t, y * 2.0 + reshape(dimshuffle(t, {0, 2, 1, 3}), {6, 32}), noise({3, 2, 2, 16}), rows);
+    for (const std::string& text : {repeated, turned}) {
+      if (rows == 6) EXPECT_EQ(text, "");
+      else EXPECT_THAT(text, ::testing::HasSubstr("cannot broadcast")) << rows;
+    }
+  }
+}
+
 TEST_P(RefinedSpaces, WhatDoesNotFitIsTheErrorThatItWas) {
   const Variable x = input({float32, {kUnknown, 8}}, "x"), y = input({float32, {kUnknown, 2, 8}}, "y");
   const Variable centered = x - mean(x, 1, keepdims);

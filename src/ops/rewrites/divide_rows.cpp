@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -52,12 +53,15 @@ std::optional<Stretch> stretch_of(const SubtensorOp& op, int axis, std::int64_t 
 
 class RowDivision {
  public:
-  /// The space of what the reduction reads.
-  RowDivision(FunctionGraph& graph, NodeId reduction, int axis) : graph_(graph), dims_(graph.type(graph.inputs(reduction)[0]).dims), axis_(axis), whole_(dims_[axis]), where_(graph.where(reduction)) { reach(graph.inputs(reduction)[0]); }
+  /// The space of what the reduction reads. left: values of spaces that stay whole along the axis, to which those of this one are added if it does.
+  RowDivision(FunctionGraph& graph, NodeId reduction, int axis, std::unordered_set<ValueId>& left) : graph_(graph), left_(left), dims_(graph.type(graph.inputs(reduction)[0]).dims), axis_(axis), whole_(dims_[axis]), where_(graph.where(reduction)) { reach(graph.inputs(reduction)[0]); }
 
   /// Whether the space was divided.
   bool run() {
-    if (!find_space() || !is_worth_it()) return false;
+    if (!find_space() || !is_worth_it()) {
+      left_.insert(seen_.begin(), seen_.end());
+      return false;
+    }
     leave_others_beside();
     // Everything is made before anything is replaced: parts are made of what the nodes read.
     std::vector<std::pair<ValueId, ValueId>> replacements;
@@ -74,7 +78,7 @@ class RowDivision {
     return true;
   }
 
-  /// Those of the space along the axis, as far as it was looked at: there is nothing more to find from them.
+  /// Those along the axis of a space that was divided: there is nothing more to find from them.
   const std::vector<NodeId>& reductions() const { return reductions_; }
 
  private:
@@ -98,8 +102,7 @@ class RowDivision {
     while (!pending_.empty()) {
       const ValueId value = pending_.back();
       pending_.pop_back();
-      if (!(is_element(value) ? add_element(value) : add_readers_of_row(value))) return false;
-      if (moved_.size() + reductions_.size() > kMostMoved) return false;
+      if (left_.contains(value) || !(is_element(value) ? add_element(value) : add_readers_of_row(value))) return false;
     }
     return true;
   }
@@ -124,6 +127,7 @@ class RowDivision {
 
   /// Elementwise work of the space, and what it reads of it.
   bool move(NodeId node) {
+    if (moved_.size() + reductions_.size() >= kMostMoved) return false;
     inside_.insert(node);
     moved_.push_back(node);
     reach(graph_.outputs(node)[0]);
@@ -200,9 +204,9 @@ class RowDivision {
       if (axes >> axis & 1u) row = dims_[axis] == kUnknown || row == 0 ? 0 : row * dims_[axis];
     }
     const DType dtype = graph_.type(graph_.inputs(node)[0]).dtype;
-    const bool is_sum = kind == ReductionKind::kSum || (kind == ReductionKind::kMean && is_floating(dtype)), chooses = kind == ReductionKind::kMax || kind == ReductionKind::kMin;
-    if (!is_sum && !chooses && kind != ReductionKind::kAny && kind != ReductionKind::kAll) return false;
-    if (row == 0 || row > kMostOfARow || is_float8(dtype)) return false;
+    const bool is_sum = kind == ReductionKind::kSum || (kind == ReductionKind::kMean && is_floating(dtype)), is_bound = kind == ReductionKind::kMax || kind == ReductionKind::kMin;
+    if (!is_sum && !is_bound && kind != ReductionKind::kAny && kind != ReductionKind::kAll) return false;
+    if (row == 0 || row > kMostOfARow || is_float8(dtype) || moved_.size() + reductions_.size() >= kMostMoved) return false;
     inside_.insert(node);
     reductions_.push_back(node);
     reach(graph_.outputs(node)[0]);
@@ -215,7 +219,9 @@ class RowDivision {
     const std::uint32_t all = (1u << rank()) - 1;
     std::erase_if(beside_, [&](NodeId node) {
       const std::uint32_t axes = *static_cast<const ReduceOp&>(op(node)).reduced_axes();
-      const bool may_join = (row_axes_ >> (rank() - 1) & 1u) && (axes & row_axes_) == 0 && ((axes | row_axes_) == all || joins_many(dims_, axes));
+      bool chooses_of_some = true;  // else an error names the shape that it reads
+      for (int axis = 0; axis < rank() && chooses(static_cast<const ReduceOp&>(op(node)).kind()); ++axis) chooses_of_some &= !(axes >> axis & 1u) || dims_[axis] > 0;
+      const bool may_join = chooses_of_some && (row_axes_ >> (rank() - 1) & 1u) && (axes & row_axes_) == 0 && ((axes | row_axes_) == all || joins_many(dims_, axes));
       if (!may_join) inside_.erase(node);
       return !may_join;
     });
@@ -375,6 +381,7 @@ class RowDivision {
   }
 
   FunctionGraph& graph_;
+  std::unordered_set<ValueId>& left_;
   const Shape dims_;
   const int axis_;
   const std::int64_t whole_;
@@ -394,17 +401,19 @@ class RowDivision {
 
 FunctionGraph divide_rows(FunctionGraph graph) {
   if (!graph.has_op<ReduceOp>() || !(graph.has_op<SubtensorOp>() || graph.has_op<ConcatenateOp>())) return graph;
-  std::set<std::pair<NodeId, int>> known;  // reductions, by axes along which their space was looked at
+  std::set<std::pair<NodeId, int>> divided;         // reductions, by axes
+  std::map<int, std::unordered_set<ValueId>> left;  // by axes; a value is looked at once for each
   bool has_changed = false;
   for (NodeId node : graph.toposort()) {
     const auto* reduction = dynamic_cast<const ReduceOp*>(&graph.op(node));
     if (!reduction) continue;
     const Shape dims = graph.type(graph.inputs(node)[0]).dims;
     for (int axis = dims.rank() - 1; axis >= 0; --axis) {
-      if (!(*reduction->reduced_axes() >> axis & 1u) || dims[axis] == kUnknown || known.contains({node, axis})) continue;
-      RowDivision division(graph, node, axis);
-      has_changed |= division.run();
-      for (NodeId seen : division.reductions()) known.emplace(seen, axis);
+      if (!(*reduction->reduced_axes() >> axis & 1u) || dims[axis] == kUnknown || divided.contains({node, axis}) || left[axis].contains(graph.inputs(node)[0])) continue;
+      RowDivision division(graph, node, axis, left[axis]);
+      if (!division.run()) continue;
+      has_changed = true;
+      for (NodeId seen : division.reductions()) divided.emplace(seen, axis);
     }
   }
   if (!has_changed) return graph;

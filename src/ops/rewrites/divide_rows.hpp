@@ -16,7 +16,7 @@
 //   - reductions along other axes alone, as the gradient by a weight, are divided too where they may be in the rows' kernel (fusion_reductions.hpp); others read what is put together
 // Values are exact but for sums and means, which are joined in another order (in pairs of parts first, in the dtype that sums have), and of means by a division more.
 //
-// Linear in the graph: a space has kMostMoved nodes at most. See tests/ops/rewrites/divide_rows_test.cpp.
+// Near-linear in the graph, since a value of a space that stays whole is looked at once for each axis; one that is divided has kMostMoved nodes at most. See tests/ops/rewrites/divide_rows_test.cpp.
 #pragma once
 #include <damo/graph.hpp>
 

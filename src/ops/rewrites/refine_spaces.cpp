@@ -47,6 +47,7 @@ class SpaceRefining {
     takes_part_.resize(spaces_.size());
     for (NodeId node : order_) takes_part_[index(node)] = may_take_part(node);
     join_nodes();
+    leave_what_a_call_compares();
     if (!join_spaces()) return false;
     bool has_changed = false;
     for (NodeId node : order_) {
@@ -131,6 +132,24 @@ class SpaceRefining {
           if (use.node != NodeId::kNone && takes_part_[index(use.node)] && dims(output).rank() > 0) spaces_[index(root(use.node))].dims.reset();
         }
       }
+    }
+  }
+
+  /// A space whose extents are known by some of its values alone stays: a call compares them with those of the others, which views of axes that are taken apart do not.
+  void leave_what_a_call_compares() {
+    const auto is_open = [&](ValueId value, const Shape& space) {
+      const Shape& own = dims(value);
+      for (int axis = 1; axis <= std::min(own.rank(), space.rank()); ++axis) {
+        if (own[-axis] == kUnknown && space[-axis] != kUnknown) return true;
+      }
+      return false;
+    };
+    for (NodeId node : order_) {
+      if (!takes_part_[index(node)]) continue;
+      std::optional<Shape>& space = spaces_[index(root(node))].dims;
+      if (!space) continue;
+      const auto inputs = graph_.inputs(node);
+      if (std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) { return is_open(input, *space); }) || is_open(graph_.outputs(node)[0], *space)) space.reset();
     }
   }
 

@@ -12,7 +12,7 @@
 // A reduction of a value that the space's nodes read, as the gradient by a bias, is over that space too, and may then be in their kernel.
 //
 // Condition: the reshapes only put neighbouring axes together or take one apart, so that the ends of all axes, counted in elements from the last axis, divide one another; extents are
-// known but for the first axis, which then is the rest of both shapes behind as many elements, so that no error of the reshape's is lost; there is a reduction among the nodes (without one lift_reshape moves the reshape away) or such a view, which
+// known but for the first axis, which then is the rest of both shapes behind as many elements, so that no error of the reshape's is lost, and all of a space's values say so, so that none of theirs is; there is a reduction among the nodes (without one lift_reshape moves the reshape away) or such a view, which
 // nodes of one space alone read, all of its elements, and which keeps_runs where they reduce; every reduction is Damo's own, and every other node an elementwise
 // row, a dropout, whose draws follow from the number of an element, or a place along axes, of which operands of another rank than the space's are seen through a view. Nothing is copied for it: taking axes apart is a view of any array, and putting together a view of what a
 // kernel wrote. Exact: each element is computed of the same elements, and joined in the same order; but sums over several axes of a view

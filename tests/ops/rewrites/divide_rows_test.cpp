@@ -1,6 +1,10 @@
 // The graphs that divide_rows makes. Values: tests/function/divided_rows_test.cpp.
 #include "ops/rewrites/divide_rows.hpp"
 
+#include <chrono>
+#include <utility>
+#include <vector>
+
 #include <gmock/gmock.h>
 
 #include <damo/ops/cast.hpp>
@@ -110,6 +114,31 @@ TEST_F(DivideRows, LeavesWhatItCannotDivide) {
   EXPECT_THAT(formula(divide_rows(FunctionGraph(inputs, outputs))), StartsWith("mul(subtensor[:, 0:16384](true_div")) << "a long row";
   const Variable p = input({float32, {kUnknown, 2, 8}}, "p"), q = p - max(p, {0, 1}, keepdims), inputs_p[] = {p}, outputs_p[] = {subtensor(q, {{}, {0, 1}}) * subtensor(q, {{}, {1, 2}})};
   EXPECT_THAT(formula(divide_rows(FunctionGraph(inputs_p, outputs_p))), StartsWith("mul(subtensor[:, 0:1](sub(p, max(p")) << "the greatest of perhaps nothing";
+}
+
+/// Of one array that many reductions read each value is looked at once: ten times as many took a hundred times as long.
+TEST_F(DivideRows, LooksAtEachValueOfALargeSpaceOnce) {
+  const auto seconds = [&](int reductions) {
+    std::vector<Variable> outputs{half(x_, 0) * 2.0};
+    for (int i = 0; i < reductions; ++i) {
+      const Variable y = x_ * (i + 2.0);
+      outputs.push_back(sum(y / (y + 1.0), 1));
+    }
+    const Variable inputs[] = {x_};
+    FunctionGraph graph(inputs, outputs, true);
+    const auto begin = std::chrono::steady_clock::now();
+    graph = divide_rows(std::move(graph));
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  seconds(100);
+  EXPECT_LT(seconds(3000), 40 * seconds(300) + 0.05);
+}
+
+/// The error of nothing to choose from names the shape that the user wrote.
+TEST_F(DivideRows, LeavesAGreatestAcrossRowsThatMayBeNone) {
+  const Variable n = share(x_);
+  const FunctionGraph graph = divided({half(n, 0) * half(n, 1), max(n, 0)});
+  EXPECT_THAT(formula(graph, graph.outputs()[1]), HasSubstr("max(concatenate[1](true_div(subtensor[:, 0:8](x)"));
 }
 
 TEST_F(DivideRows, LeavesLargeSpacesWhole) {

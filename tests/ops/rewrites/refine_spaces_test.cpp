@@ -71,6 +71,13 @@ TEST(RefineSpaces, ReadsWhatIsRepeatedWhereItLies) {
   EXPECT_EQ(text({x}, {repeat(x, 2, 1)}), "dimshuffle broadcast_to contiguous flatten") << "nothing but a copy";
 }
 
+/// The call finds out whether it is 12 rows: no view may take 12 for granted.
+TEST(RefineSpaces, LeavesExtentsToACallThatOnlySomeValuesSay) {
+  const Variable open = input({float32, {kUnknown, 4}}, "open"), known = input({float32, {6, 2, 16}}, "known"), rows = input({float32, {kUnknown, 32}}, "rows");
+  EXPECT_EQ(text({open, known}, {open + repeat(sum(known, 2), 2, 1)}), "sum dimshuffle dimshuffle broadcast_to contiguous flatten add");
+  EXPECT_EQ(text({known, rows}, {exp(rows) * reshape(dimshuffle(known, {1, 0, 2}), {6, 32})}), "dimshuffle contiguous reshape exp mul");
+}
+
 TEST(RefineSpaces, LeavesCopiesThatAreWanted) {
   const Variable v = input({float32, {5, 4, 2, 16}}, "v");
   const auto patches = [&](std::vector<int> order) { return reshape(dimshuffle(v, order), {2, -1}); };
