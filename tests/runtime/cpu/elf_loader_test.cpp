@@ -28,7 +28,7 @@ extern "C" void rich(void* const* arguments, const LaunchFrame*, i64 first, i64 
   const f32* x = *(const f32* const*)arguments[0];
   f32* y = *(f32* const*)arguments[1];
   for (i64 i = first; i < last; ++i) {
-    f32 v = fmodf(x[i], 2.5f) + table[i % 5] + *pointer + zeroed[i % 100];
+    f32 v = ::fmodf(x[i], 2.5f) + table[i % 5] + *pointer + zeroed[i % 100];
     switch (i % 9) {
       case 0: v += 1; break;
       case 1: v *= 7.25f; break;
