@@ -26,7 +26,8 @@ struct TopK {
 /// The count greatest elements along the axis, or the least, in order, and where they were. ShapeError for more than there are.
 TopK topk(const Operand& x, std::int64_t count, int axis = -1, bool largest = true);
 
-/// int64, of values' shape. A step of the kernel around it: the values need not lie in memory, nor the places if kernels read them; `sorted` does. Cost: as many reads a value as the size of `sorted` has binary digits, from the caches where it is small. Where each would be put into `sorted`, rank 1 and ascending, to keep it in order: before its equals, or behind them.
+/// Where each value would be put into `sorted`, rank 1 and ascending, to keep it in order: before its equals, or behind them. int64, of values' shape. A step of the kernel around it: the values need not lie in memory, nor the places if
+/// kernels read them; `sorted` does. Cost: as many reads a value as the size of `sorted` has binary digits, from the caches where it is small.
 Variable searchsorted(const Operand& sorted, const Operand& values, bool right = false);
 
 }  // namespace damo
