@@ -141,7 +141,7 @@ class KernelOp : public Op {
   /// Of an op that counts_elements(): bit a: axis a of its output counts. Along the others the numbers repeat.
   virtual std::uint32_t counted_axes() const { return ~std::uint32_t{0}; }
   /// Whether input i is a table: an array of any axes, of which steps read elements at places that they compute, counted in C order. A step's text has it as `x0[at]`, 0 where it has no such element, and
-  /// `x0.size`; lower_bound(x0, x1) and upper_bound(x0, x1) search one that is in order. An element has the table's own type, of 16 bits too: T(x0[at]). What a step gives is promoted with the table's dtype, unless it is told; a number, a constant of rank 0, is no table. It has no part in the output's shape, nor by default in its dtype, and what makes it is another kernel. Not of an op that reduces.
+  /// `x0.size`; lower_bound(x0, x1) and upper_bound(x0, x1) search one that is in order. An element has the table's own type, of 16 bits too: T(x0[at]). Neither what a step gives nor what the op does is promoted with a table's dtype; a constant of rank 0 is a number, and refused. It has no part in the output's shape, nor by default in its dtype, and what makes it is another kernel. Not of an op that reduces.
   virtual bool reads_table(int) const { return false; }
   /// Whether a C++ number that is given as this input is passed with each launch, so that kernels which differ in it alone have one text.
   virtual bool takes_as_argument(int) const { return false; }

@@ -41,9 +41,10 @@ Step KernelBuilder::step_of(std::string code, const std::vector<Value>& values, 
   Step step;
   for (const Value& value : values) {
     require(value);
-    dtypes.push_back({value.dtype});
+    if (!spec_.is_table(value.number)) dtypes.push_back({value.dtype});
     step.inputs.push_back(value.number);
   }
+  if (dtypes.empty()) dtypes.push_back({values[0].dtype});  // tables alone
   const DType common = result_type(dtypes);
   step.name = name_;
   step.code = std::move(code);
@@ -151,6 +152,7 @@ Apply KernelOp::make_node(Inputs inputs) const {
   std::vector<Shape> shapes;
   for (const Variable& input : inputs) {
     if (!reads_table(static_cast<int>(shapes.size()))) dtypes.push_back({input.dtype()});
+    else if (input.is_constant() && input.rank() == 0) throw GraphError(name() + ": input " + std::to_string(shapes.size()) + " is a table, and a number was given", "give an array, of one element perhaps: constant(Array)");
     shapes.push_back(input.dims());
   }
   if (const std::optional<std::uint32_t> axes = reduced_axes()) {

@@ -270,6 +270,20 @@ TEST_P(Searchsorted, UsersOpsReadTablesToo) {
   EXPECT_THAT(values_of(f(of({-2, 0, 1, 2, 5, 8}), of({0, 10, 30, 70}))), ElementsAre(1, 1, 6, 11, 51, 1)) << "a place beyond the table has 0";
 }
 
+/// Neither the op nor its steps promote with a table: its entries may be of any dtype.
+TEST_P(Searchsorted, UsersTablesMayHaveAnotherDTypeThanElements) {
+  const Variable x = input({float32, {6}}, "x");
+  for (const DType dtype : {float64, float16, int32, uint8}) {
+    const Variable entries = input({dtype, {4}}, "entries"), y = make_op<Interpolated>()(x * 0.5, entries);
+    EXPECT_EQ(y.dtype(), float32) << name(dtype);
+    EXPECT_THAT(values_of(made({x, entries}, {y})(of({-2, 0, 1, 2, 5, 8}), astype(of({0, 10, 30, 70}), dtype))), ElementsAre(0, 0, 5, 10, 50, 0)) << name(dtype);
+  }
+}
+
+TEST(SearchsortedText, ANumberIsNoTable) {
+  EXPECT_THAT(error_of<GraphError>([] { make_op<Interpolated>()(vector("x"), constant(Scalar(5.0f))); }), HasSubstr("interpolated: input 1 is a table, and a number was given"));
+}
+
 struct SumOfEntries final : KernelOp {
   std::string name() const override { return "sum_of_entries"; }
   std::optional<std::uint32_t> reduced_axes() const override { return 1; }
