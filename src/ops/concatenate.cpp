@@ -11,6 +11,7 @@
 #include "ops/gradient_parts.hpp"
 #include "ops/promotion.hpp"
 #include "ops/roll_op.hpp"
+#include "ops/subtensor_op.hpp"
 #include "ops/window_thunk.hpp"
 
 namespace damo {
@@ -211,9 +212,7 @@ std::vector<Variable> split(const Operand& x, std::span<const std::int64_t> size
     std::int64_t first = 0;
     std::vector<Variable> parts;
     for (std::int64_t size : sizes) {
-      std::vector<Index> indices(static_cast<std::size_t>(along) + 1);
-      indices.back() = Index(first, first + size);
-      parts.push_back(subtensor(at(whole), indices));
+      parts.push_back(subtensor(at(whole), indices_of_part(along, first, size)));
       first += size;
     }
     return parts;

@@ -1,5 +1,6 @@
 // SubtensorOp: a view of the part of a tensor that indices name. WriteSubtensorOp: a tensor with another value there.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,13 @@ namespace damo {
 
 /// y in x's dtype, as what is written into a part of x. who: "set_subtensor". TypeError where it would not stay what it is; at the line of the op.
 Variable written_value(const std::string& who, const Variable& x, const Operand& y, SourceLine line);
+
+/// What looks at the elements from `first` on along an axis: as split does, so that equal views of graphs are one node.
+inline std::vector<Index> indices_of_part(int axis, std::int64_t first, std::int64_t count) {
+  std::vector<Index> indices(static_cast<std::size_t>(axis) + 1);
+  indices.back() = Index(first, first + count);
+  return indices;
+}
 
 class SubtensorOp final : public Op {
  public:

@@ -284,10 +284,8 @@ class Divider {
   /// The value's elements from a place on along the axis.
   ValueId cut(ValueId value, std::int64_t first, std::int64_t count) {
     if (count == extent(value)) return value;
-    std::vector<Index> indices(static_cast<std::size_t>(graph_.type(value).rank() - division_.from_last) + 1);  // as split has them, so that equal views are one
-    indices.back() = Index(first, first + count);
     const ValueId inputs[] = {value};
-    return graph_.outputs(graph_.add(std::make_shared<const SubtensorOp>(std::move(indices)), inputs, graph_.where(node_)))[0];
+    return graph_.outputs(graph_.add(std::make_shared<const SubtensorOp>(indices_of_part(graph_.type(value).rank() - division_.from_last, first, count)), inputs, graph_.where(node_)))[0];
   }
 
   FunctionGraph& graph_;

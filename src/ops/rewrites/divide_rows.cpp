@@ -315,9 +315,7 @@ class RowDivision {
   /// A part of a value that lies in memory, from a place on.
   ValueId cut(ValueId value, std::int64_t first) {
     if (extent(value) == part_) return value;
-    std::vector<Index> indices(static_cast<std::size_t>(axis_ - (rank() - graph_.type(value).rank())) + 1);  // as split has them, so that equal views are one
-    indices.back() = Index(first, first + part_);
-    return made(std::make_shared<const SubtensorOp>(std::move(indices)), {value}, where_);
+    return made(std::make_shared<const SubtensorOp>(indices_of_part(axis_ - (rank() - graph_.type(value).rank()), first, part_)), {value}, where_);
   }
 
   /// The stretch of what these are the parts of.
@@ -363,9 +361,7 @@ class RowDivision {
     }
     ValueId result = reduced_part(node, values[0], joined);
     if (kind == ReductionKind::kMean) {
-      ConstantData number{{joined, Shape()}, std::vector<std::byte>(itemsize(joined))};
-      Scalar(static_cast<std::int64_t>(count())).cast(joined).store(number.bytes.data());
-      result = made(rows().true_div, {result, graph_.add_constant(std::make_shared<const ConstantData>(std::move(number)))}, where);
+      result = made(rows().true_div, {result, graph_.add_constant(number(static_cast<double>(count()), joined).constant())}, where);
     }
     return cast(result, given, where);
   }
