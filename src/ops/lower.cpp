@@ -105,6 +105,19 @@ std::vector<int> array_inputs(const Apply& node) {
   return inputs;
 }
 
+bool reads_tables(const FunctionGraph& graph, NodeId node) {
+  const auto inputs = graph.inputs(node);
+  return std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) { return reads_as_table(graph, node, input); });
+}
+
+bool reads_as_table(const FunctionGraph& graph, NodeId node, ValueId value) {
+  const auto inputs = graph.inputs(node);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] == value && reads_table(graph, node, static_cast<int>(i))) return true;
+  }
+  return false;
+}
+
 bool is_table(const FunctionGraph& graph, ValueId input) {
   const auto uses = graph.uses(input);
   return std::any_of(uses.begin(), uses.end(), [&](const Use& use) { return reads_table(graph, use.node, use.position); });

@@ -17,6 +17,9 @@ inline bool reads_table(const FunctionGraph& graph, NodeId node, int i) {
   const auto* op = node == NodeId::kNone ? nullptr : dynamic_cast<const KernelOp*>(&graph.op(node));
   return op && op->reads_table(i);
 }
+/// Whether the node reads some input so, and whether it reads this value so.
+bool reads_tables(const FunctionGraph& graph, NodeId node);
+bool reads_as_table(const FunctionGraph& graph, NodeId node, ValueId value);
 /// Whether nodes of a kernel's graph read an input of it so. Then none of them reads it as elements: what is read in both ways is two inputs.
 bool is_table(const FunctionGraph& graph, ValueId input);
 

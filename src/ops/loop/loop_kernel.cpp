@@ -25,9 +25,7 @@ class KernelBuild {
     for (NodeId node : order) {
       const auto* op = dynamic_cast<const KernelOp*>(&step_.op(node));
       if (!op || op->reduced_axes() || op->counts_elements()) return nullptr;
-      for (int i = 0; i < static_cast<int>(step_.inputs(node).size()); ++i) {
-        if (op->reads_table(i)) return nullptr;  // what is carried lies in no memory that others may look into
-      }
+      if (reads_tables(step_, node)) return nullptr;  // what is carried lies in no memory that others may look into
     }
     for (std::size_t i = 0; i < plan_.outputs.size(); ++i) {
       if (step_.owner(step_.outputs()[i]) == NodeId::kNone && step_.constant(step_.outputs()[i])) return nullptr;  // a row of which no element is computed

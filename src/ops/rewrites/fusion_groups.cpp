@@ -24,7 +24,7 @@ FusionGroups::FusionGroups(const FunctionGraph& graph)
   for (NodeId node : order_) {
     Node& record = at(node);
     record.is_elementwise = is_elementwise[static_cast<std::size_t>(graph.op_id(node))] && graph.outputs(node).size() == 1;
-    for (std::size_t i = 0; record.is_elementwise && i < graph.inputs(node).size(); ++i) record.reads_tables |= kernel_op(graph, node).reads_table(static_cast<int>(i));
+    record.reads_tables = record.is_elementwise && reads_tables(graph, node);
     record.parent = static_cast<int>(node);
     record.own_space = record.space = &graph.type(graph.outputs(node)[0]).dims;
   }
@@ -82,18 +82,10 @@ bool FusionGroups::is_cheap_to_repeat(NodeId producer) {
 
 /// What stands against one kernel of two elementwise nodes, their levels aside.
 Apart FusionGroups::against(NodeId producer, NodeId consumer) {
-  if (at(consumer).reads_tables && reads_as_table(producer, consumer)) return Apart::kTable;
+  if (at(consumer).reads_tables && reads_as_table(graph_, consumer, graph_.outputs(producer)[0])) return Apart::kTable;
   const Shape *from = at(producer).own_space, *to = at(consumer).own_space;
   if (from == to || *from == *to || is_cheap_to_repeat(producer)) return Apart::kNone;
   return graph_.uses(graph_.outputs(producer)[0]).size() > 1 ? Apart::kReaders : Apart::kShape;
-}
-
-bool FusionGroups::reads_as_table(NodeId producer, NodeId consumer) const {
-  const auto inputs = graph_.inputs(consumer);
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (graph_.owner(inputs[i]) == producer && reads_table(graph_, consumer, static_cast<int>(i))) return true;
-  }
-  return false;
 }
 
 void FusionGroups::set_levels() {

@@ -35,7 +35,6 @@ class FusionGroups {
   void unite(NodeId a, NodeId b);
   Apart against(NodeId producer, NodeId consumer);
   bool may_share(NodeId producer, NodeId consumer) { return at(producer).is_elementwise && at(consumer).is_elementwise && against(producer, consumer) == Apart::kNone; }
-  bool reads_as_table(NodeId producer, NodeId consumer) const;
   bool is_cheap_to_repeat(NodeId producer);
   void set_levels();
   void raise_woven();

@@ -230,20 +230,11 @@ bool ReductionGroups::reads_one_array(const Whole& group) const {
 
 /// What stands against the edge: it should stay in one domain, or lead from a row to its elements.
 Apart ReductionGroups::against(const Whole& from, const Whole& to, NodeId node, ValueId input) const {
-  if (is_read_as_table(node, input)) return Apart::kTable;
+  if (reads_as_table(graph_, node, input)) return Apart::kTable;
   const std::vector<int> read = shapes_.of(input), made = to.reduces ? to.space : shapes_.of(graph_.outputs(node)[0]);
   if (read == made) return Apart::kNone;
   if (!from.reduces || !is_row_of(read, from.space, from.axes) || made != from.space) return Apart::kShape;
   return may_spread(from) ? Apart::kNone : Apart::kOneRow;
-}
-
-/// Whether the node reads the value at places that it computes.
-bool ReductionGroups::is_read_as_table(NodeId node, ValueId input) const {
-  const auto inputs = graph_.inputs(node);
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i] == input && reads_table(graph_, node, static_cast<int>(i))) return true;
-  }
-  return false;
 }
 
 /// Whether what the reduction gives is a join itself, of elements alone, and there are rows along the last axis that it could be across.

@@ -75,7 +75,6 @@ class ReductionGroups {
   Apart against(int a, int b);
   bool agree(int a, int b) { return against(a, b) == Apart::kNone; }
   Apart against(const Whole& from, const Whole& to, NodeId node, ValueId input) const;
-  bool is_read_as_table(NodeId node, ValueId input) const;
   bool may_spread(const Whole& group) const;
   bool reads_one_array(const Whole& group) const;
   void note_neighbours(int whole);

@@ -36,10 +36,7 @@ bool is_sink(const FunctionGraph& graph, NodeId node) {
     if (has_reductions(inner) || std::any_of(nodes.begin(), nodes.end(), [&](NodeId one) { return kernel_op(inner, one).counts_elements(); })) return false;
   } else {
     const auto* op = dynamic_cast<const KernelOp*>(&graph.op(node));
-    if (!op || op->reduced_axes() || graph.outputs(node).size() != 1 || op->counts_elements()) return false;
-    for (int i = 0; i < static_cast<int>(graph.inputs(node).size()); ++i) {
-      if (op->reads_table(i)) return false;
-    }
+    if (!op || op->reduced_axes() || graph.outputs(node).size() != 1 || op->counts_elements() || reads_tables(graph, node)) return false;
   }
   return has_one_space(graph, node);
 }
